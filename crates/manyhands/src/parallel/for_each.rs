@@ -89,7 +89,7 @@ impl<E: Ending> Options<'_, E> {
         body: impl Fn(S::Item, &Control<'_>) + Sync,
     ) -> E::Output<Outcome> {
         self.local(|| (), |()| ())
-            .for_each(source, |item, control, ()| body(item, control))
+            .for_each(source, move |item, control, ()| body(item, control))
     }
 
     /// As [`try_for_each`](crate::parallel::try_for_each), with these options.
@@ -115,7 +115,7 @@ impl<E: Ending> Options<'_, E> {
         body: impl Fn(S::Item) -> Result<(), Err> + Sync,
     ) -> Result<(), Failures<Err>> {
         self.local(|| (), |()| ())
-            .try_for_each(source, |item, _, ()| body(item))
+            .try_for_each(source, move |item, _, ()| body(item))
             .map(drop)
     }
 }
@@ -153,7 +153,7 @@ where
         source: S,
         body: impl Fn(S::Item, &Control<'_>, &mut L) + Sync,
     ) -> E::Output<Outcome> {
-        let body = |item, _, control: &Control<'_>, local: &mut L| body(item, control, local);
+        let body = move |item, _, control: &Control<'_>, local: &mut L| body(item, control, local);
         let outcome = self.run(source, body);
         self.options.ending.conclude(Some(outcome))
     }
@@ -192,6 +192,8 @@ where
                 control.note_failure();
             }
         });
+        // First: the compiler leaks what is returned if a drop panics after that.
+        drop(body);
         gathered.conclude(Some(outcome), self.options.ending.cancelled())
     }
 

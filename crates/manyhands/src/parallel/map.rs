@@ -239,6 +239,8 @@ pub(crate) fn collect<S: Source, R: Send, L, E: Ending>(
         };
         feed.drive(&mut mapping, &plan);
         let complete = mapping.watch.end() == u64::MAX;
+        // First, with the body: the compiler leaks what is returned if a drop panics after that.
+        drop(mapping);
         // SAFETY: it was driven over `len` positions, each once.
         return complete.then(|| unsafe { filling.into_vec(len) });
     }
@@ -252,6 +254,8 @@ pub(crate) fn collect<S: Source, R: Send, L, E: Ending>(
     };
     feed.drive(&mut mapping, &plan);
     let complete = mapping.watch.end() == u64::MAX;
+    // As above.
+    drop(mapping);
     complete.then(|| collecting.into_vec())
 }
 
@@ -358,6 +362,8 @@ where
             }
             result
         });
+        // As in `collect`.
+        drop(body);
         gathered.conclude(results, ending.cancelled())
     }
 }

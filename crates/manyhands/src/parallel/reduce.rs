@@ -270,7 +270,10 @@ impl<E: Ending> Options<'_, E> {
         source.into_feed().drive(&mut folding, &self.plan());
         // What was cancelled is missing between the runs.
         let is_complete = ending.cancelled().is_none();
-        ending.conclude(is_complete.then(|| folding.into_value()))
+        let value = is_complete.then(|| folding.into_value());
+        // First, for the reason given at `fold_kept`.
+        drop(fold);
+        ending.conclude(value)
     }
 }
 

@@ -320,6 +320,39 @@ impl Drop for Bomb {
 }
 
 #[test]
+fn what_a_loop_returns_is_dropped_once_although_its_body_panics_when_it_is_dropped() {
+    on_each_runtime(|runtime| {
+        let options = Options::new().runtime(runtime);
+        let ledger = Ledger::new(COUNT);
+        let body = || {
+            let (bomb, ledger) = (Bomb(0), &ledger);
+            move |id| {
+                let _held = &bomb;
+                ledger.make(id)
+            }
+        };
+        let of_calls = [
+            panics_of(|| options.map(0..COUNT, body())),
+            panics_of(|| options.map(from_iter(0..COUNT), body())),
+            panics_of(|| options.map_reduce(0..COUNT, body(), |a, _| a)),
+            panics_of(|| {
+                let make = body();
+                options.try_map(0..COUNT, move |id| Ok::<_, ()>(make(id)))
+            }),
+            panics_of(|| {
+                let make = body();
+                options.try_for_each(0..COUNT, move |id| Err(make(id)))
+            }),
+        ];
+        for panics in of_calls {
+            let messages: Vec<_> = panics.iter().map(message_of).collect();
+            assert_eq!(messages, ["item 0 was dropped"]);
+        }
+        ledger.assert_settled();
+    });
+}
+
+#[test]
 fn a_pulled_item_whose_drop_panics_after_a_cancellation_is_a_panic_of_the_loop() {
     on_each_runtime(|runtime| {
         let source = TokenSource::new();
