@@ -12,7 +12,7 @@ use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::adjacent::{AdjacentRuns, Run};
 use crate::parallel::append::append;
 use crate::query::gather::append_vec;
-use crate::query::pipeline::Pipeline;
+use crate::query::pipeline::{Pipeline, drop_then};
 use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
@@ -246,7 +246,7 @@ impl<T, C> FirstItems<T, C> {
             items.drain(..value.failed_at.unwrap_or(items.len()));
         }
         items.truncate(self.most);
-        items
+        drop_then(self, items)
     }
 }
 

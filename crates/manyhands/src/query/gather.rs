@@ -68,6 +68,7 @@ fn in_place<S: Positional, E: Ending>(
         usize::try_from(items.len()).expect("a vector of this length would not fit in memory");
     let mut filling = Filling::new(len);
     items.drive(u64::MAX, &mut filling, run);
+    drop(items);
     // SAFETY: it was driven over `len` positions, each once.
     (!run.is_cancelled()).then(|| unsafe { filling.into_vec(len) })
 }

@@ -253,3 +253,89 @@ fn an_item_left_over_whose_drop_panics_loses_neither_the_result_of_a_body_nor_a_
         ledger.assert_settled("a failure");
     });
 }
+
+/// A value that was made while something was held.
+fn with<T>(_held: &Counted, value: T) -> T {
+    value
+}
+
+/// A function with a capture.
+fn holding<R>(
+    held: Counted,
+    function: impl Fn(&Counted) -> R + Send + Sync,
+) -> impl Fn(&Counted) -> R + Send + Sync {
+    move |item: &Counted| with(&held, function(item))
+}
+
+/// Queries with a closure that holds something.
+const HOLDING: [&str; 16] = [
+    "map",
+    "reduce",
+    "fold",
+    "max_by",
+    "min_by_key",
+    "partition",
+    "find",
+    "find_any",
+    "take_while",
+    "skip_while",
+    "skip_while, take",
+    "order_by",
+    "group_by",
+    "fold_by",
+    "except_by",
+    "to_lookup",
+];
+
+#[test]
+fn a_closure_whose_capture_panics_when_it_is_dropped_loses_no_result() {
+    within_limit(|| {
+        for (setting, end) in few_settings()
+            .into_iter()
+            .flat_map(|setting| HOLDING.map(|end| (setting, end)))
+        {
+            let ledger = Ledger::with_bomb(-1);
+            let held = ledger.make(-1);
+            let query = setting.set(ledger.make_all(LEN).into_par_query());
+            let number = |item: &Counted| item.number;
+            assert!(panics(|| match end {
+                "map" => drop(query.map(move |item| with(&held, item)).to_vec()),
+                "reduce" => drop(query.reduce(move |a, _| with(&held, a))),
+                "fold" => drop(query.fold(
+                    move || with(&held, Vec::<Counted>::new()),
+                    |mut all, item| {
+                        all.push(item);
+                        all
+                    },
+                    |mut a, b| {
+                        a.extend(b);
+                        a
+                    },
+                )),
+                "max_by" => drop(query.max_by(move |a, b| with(&held, a.number.cmp(&b.number)))),
+                "min_by_key" => drop(query.min_by_key(holding(held, number))),
+                "partition" => drop(query.partition(holding(held, even))),
+                "find" => drop(query.find(holding(held, even))),
+                "find_any" => drop(query.find_any(holding(held, even))),
+                "take_while" => drop(query.take_while(holding(held, |_| true)).to_vec()),
+                "skip_while" => drop(query.skip_while(holding(held, even)).to_vec()),
+                "skip_while, take" => drop(query.skip_while(holding(held, even)).take(2).to_vec()),
+                "order_by" => drop(query.order_by(holding(held, number)).to_vec()),
+                "group_by" => drop(query.group_by(holding(held, even)).to_vec()),
+                "fold_by" => drop(
+                    query
+                        .fold_by(
+                            holding(held, even),
+                            Vec::new,
+                            |all, item| all.push(item),
+                            |all, more| all.extend(more),
+                        )
+                        .to_vec()
+                ),
+                "except_by" => drop(query.except_by([true], holding(held, even)).to_vec()),
+                _ => drop(query.to_lookup(holding(held, even))),
+            }));
+            ledger.assert_settled(&format!("{end}, {setting:?}"));
+        }
+    });
+}

@@ -11,10 +11,10 @@ use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::{Gather, Local, MERGED_LEN_MAX, merge_all};
 use crate::query::hash::spread::{NumberedRow, OrderedGroup, Parts, Spread};
 use crate::query::hash::{ItemNumbering, ranking};
-use crate::query::pipeline::Pipeline;
+use crate::query::pipeline::{Pipeline, drop_then};
 use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, into_inner, lock};
+use crate::sync::{Mutex, get_mut, lock};
 use std::hash::Hash;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -77,14 +77,15 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
     {
         base.drive(u64::MAX, &mut self, &run.for_merging());
         drop(base);
-        self.conclude(in_order, make)
+        let groups = self.conclude(in_order, make);
+        drop_then(self, groups)
     }
 
     /// What `make` makes of all groups, by their first items if `in_order`. Groups are moved once less than if it were made
     /// of them after this.
-    fn conclude<R>(self, in_order: bool, mut make: impl FnMut(K, A::Group) -> R) -> Vec<R> {
-        let whole = into_inner(self.whole);
-        let Some(parts) = into_inner(self.parts) else {
+    fn conclude<R>(&mut self, in_order: bool, mut make: impl FnMut(K, A::Group) -> R) -> Vec<R> {
+        let whole = std::mem::replace(get_mut(&mut self.whole), OneOrMany::new());
+        let Some(parts) = get_mut(&mut self.parts).take() else {
             return merge_all(&self.gather, whole, make);
         };
         for local in whole.into_vec() {
@@ -254,7 +255,7 @@ mod tests {
     fn two_runners_distribute_many_keys_unless_there_are_few_items() {
         let (few, many) = (Some(200_000), Some(1 << 30));
         for (items, distribute) in [(few, false), (many, true), (None, true)] {
-            let groups = Groups::new(|key: u64| Some((key, ())), Once, items);
+            let mut groups = Groups::new(|key: u64| Some((key, ())), Once, items);
             let mut runners = [groups.start(), groups.start()];
             for (start, runner) in [0, 15_000].into_iter().zip(&mut runners) {
                 groups.consume(runner, start..start + 15_000, start..start + 15_000);

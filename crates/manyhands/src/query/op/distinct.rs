@@ -81,7 +81,7 @@ where
         };
         let groups = Groups::new(split, KeepFirst, self.base.positions_left());
         let items = groups.gather(self.base, self.in_order, run, self.make);
-        Items::of_vec(drop_then(others, items))
+        Items::of_vec(drop_then((others, self.split), items))
     }
 
     fn explain(&self) -> [String; 2] {

@@ -384,7 +384,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         key: impl Fn(&P::Item) -> K + Send + Sync,
     ) -> E::Output<Lookup<K, P::Item>> {
         let (pipeline, run) = self.into_run();
-        let split = |item: P::Item| Some((key(&item), item));
+        let split = move |item: P::Item| Some((key(&item), item));
         let make = |key: K, listed: Listed<P::Item>| (key, listed.into_items());
         let groups = Groups::new(split, KeepAll, pipeline.positions_left());
         let groups = groups.gather(pipeline, O::IS_KEPT, &run, make);

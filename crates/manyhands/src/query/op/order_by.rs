@@ -108,6 +108,7 @@ impl<P: Pipeline, S: Sorting<P::Item>> Breaker for OrderBy<P, S> {
         } else {
             first_sorted(base, &sorting, most, most < usize::MAX, run)
         };
+        let items = drop_then(sorting, items);
         Items::new(OwnedItems::new(items), "order_by")
     }
 

@@ -10,7 +10,7 @@ use crate::query::first_items::{BeforeFailure, Choose, FirstItems, Kept, Wanted}
 use crate::query::gather::into_vec;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
-use crate::query::pipeline::{Breaker, Materialized, Pipeline};
+use crate::query::pipeline::{Breaker, Materialized, Pipeline, drop_then};
 use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicBool, Ordering};
 
@@ -86,14 +86,15 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
             let Self { base, predicate } = self;
             let mut items = into_vec(base, run).unwrap_or_default();
             items.drain(..skipped(&items, &predicate));
-            return Items::of_vec(items);
+            return Items::of_vec(drop_then(predicate, items));
         }
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let mut from = FirstItems::new(Wanted::From, most, FromFailure(&self.predicate));
         self.base
             .drive(u64::MAX, &mut from, &run.for_merging().until(Until::First));
         drop(self.base);
-        Items::of_vec(from.into_vec())
+        let items = from.into_vec();
+        Items::of_vec(drop_then(self.predicate, items))
     }
 
     fn explain(&self) -> [String; 2] {

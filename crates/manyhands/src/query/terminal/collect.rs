@@ -108,7 +108,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self,
         predicate: impl Fn(&P::Item) -> bool + Sync,
     ) -> E::Output<(Vec<P::Item>, Vec<P::Item>)> {
-        self.end_with(&Partitioning(predicate), Option::unwrap_or_default)
+        self.end_with(Partitioning(predicate), |_, both| both.unwrap_or_default())
     }
 }
 
@@ -127,7 +127,7 @@ impl<A: Send, B: Send, P: Pipeline<Item = (A, B)>, O: Order, E: Ending> Query<'_
     #[track_caller]
     pub fn unzip(self) -> E::Output<(Vec<A>, Vec<B>)> {
         let collecting = IntoCollection(append_both::<A, B>);
-        self.end_with(&collecting, Option::unwrap_or_default)
+        self.end_with(collecting, |_, both| both.unwrap_or_default())
     }
 }
 

@@ -106,7 +106,9 @@ fn find<P: Pipeline, R: Send, E: Ending>(
     };
     pipeline.drive(u64::MAX, &mut finding, &run.until(until));
     drop(pipeline);
-    (!run.is_cancelled()).then(|| finding.earliest.into_found())
+    let FindByBlock { pick, earliest } = finding;
+    drop(pick);
+    (!run.is_cancelled()).then(|| earliest.into_found())
 }
 
 /// Why a query has no single item.
@@ -204,7 +206,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         predicate: impl Fn(&P::Item) -> bool + Sync,
     ) -> E::Output<Option<P::Item>> {
         let (pipeline, run) = self.into_run();
-        let pick = |item| predicate(&item).then_some(item);
+        let pick = move |item| predicate(&item).then_some(item);
         run.ending.conclude(find(pipeline, Until::Any, pick, &run))
     }
 
@@ -252,7 +254,7 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     #[doc(alias("First", "find_first"))]
     #[track_caller]
     pub fn find(self, predicate: impl Fn(&P::Item) -> bool + Sync) -> E::Output<Option<P::Item>> {
-        self.find_map(|item| predicate(&item).then_some(item))
+        self.find_map(move |item| predicate(&item).then_some(item))
     }
 
     /// The result of `map` for the first item that has one.

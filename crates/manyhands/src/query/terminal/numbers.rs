@@ -146,7 +146,7 @@ impl<P: Pipeline<Item: Number>, O: Order, E: Ending> Query<'_, P, O, E> {
     #[doc(alias = "Sum")]
     #[track_caller]
     pub fn checked_sum(self) -> E::Output<Option<<P::Item as Number>::Value>> {
-        self.end_with(&Adding(PhantomData), |sum| {
+        self.end_with(Adding(PhantomData), |_, sum| {
             let (total, _) = sum.unwrap_or_else(|| (Some(Default::default()), 0));
             total.and_then(P::Item::value)
         })
@@ -165,7 +165,7 @@ impl<P: Pipeline<Item: Number>, O: Order, E: Ending> Query<'_, P, O, E> {
     #[doc(alias = "Average")]
     #[track_caller]
     pub fn average(self) -> E::Output<Option<f64>> {
-        self.end_with(&Adding(PhantomData), |sum| match sum {
+        self.end_with(Adding(PhantomData), |_, sum| match sum {
             Some((Some(total), count)) if count > 0 => Some(P::Item::divide(total, count)),
             _ => None,
         })

@@ -114,7 +114,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
             map: |item| item,
             reduce,
         };
-        self.end_with(&folding, |reduced| reduced)
+        self.end_with(folding, |_, reduced| reduced)
     }
 
     /// Folds items into accumulators, and combines those in the source's order.
@@ -145,7 +145,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         combine: impl Fn(A, A) -> A + Sync,
     ) -> E::Output<A> {
         let folding = Folding(seed, fold, combine);
-        self.end_with(&folding, |value| value.unwrap_or_else(&folding.0))
+        self.end_with(folding, |folding, value| value.unwrap_or_else(&folding.0))
     }
 
     /// All items added up, like [`Iterator::sum`].
@@ -163,7 +163,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     #[doc(alias = "Sum")]
     #[track_caller]
     pub fn sum<V: Sum<P::Item> + Sum<V> + Send>(self) -> E::Output<V> {
-        self.end_with(&Summing::<V>(PhantomData), |sum| {
+        self.end_with(Summing::<V>(PhantomData), |_, sum| {
             sum.unwrap_or_else(|| std::iter::empty::<V>().sum())
         })
     }
@@ -184,7 +184,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     #[doc(alias("Count", "LongCount"))]
     #[track_caller]
     pub fn count(self) -> E::Output<usize> {
-        self.end_with(&Counting, Option::unwrap_or_default)
+        self.end_with(Counting, |_, count| count.unwrap_or_default())
     }
 
     /// The smallest item, the first one of equals; `None` if there are none.
@@ -241,7 +241,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self,
         compare: impl Fn(&P::Item, &P::Item) -> Ordering + Sync,
     ) -> E::Output<Option<P::Item>> {
-        self.best(|best, item| compare(best, item).is_gt())
+        self.best(move |best, item| compare(best, item).is_gt())
     }
 
     /// The largest item by a comparison, the last one of equals.
@@ -259,7 +259,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self,
         compare: impl Fn(&P::Item, &P::Item) -> Ordering + Sync,
     ) -> E::Output<Option<P::Item>> {
-        self.best(|best, item| compare(best, item).is_le())
+        self.best(move |best, item| compare(best, item).is_le())
     }
 
     /// The item with the smallest key, the first one of equals. Each item's key is computed once.
@@ -308,10 +308,10 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         replaces: impl Fn(&K, &K) -> bool + Sync,
     ) -> E::Output<Option<P::Item>> {
         let best = Best {
-            make: |item| (key(&item), item),
-            replaces: |best: &(K, P::Item), made: &(K, P::Item)| replaces(&best.0, &made.0),
+            make: move |item| (key(&item), item),
+            replaces: move |best: &(K, P::Item), made: &(K, P::Item)| replaces(&best.0, &made.0),
         };
-        self.end_with(&best, |best| best.map(|(key, item)| drop_then(key, item)))
+        self.end_with(best, |_, best| best.map(|(key, item)| drop_then(key, item)))
     }
 
     /// The item that replaces all others.
@@ -324,20 +324,23 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
             make: |item| item,
             replaces,
         };
-        self.end_with(&best, |best| best)
+        self.end_with(best, |_, best| best)
     }
 
-    /// The result of what a fold makes of all items, which is `None` if there are none.
+    /// The result of what a fold makes of all items, which is `None` if there are none. The fold is dropped before it is returned,
+    /// for the reason given at [`Pipeline::drive`].
     #[track_caller]
     pub(super) fn end_with<F: Fold<P::Item>, R>(
         self,
-        folding: &F,
-        result: impl FnOnce(Option<F::Value>) -> R,
+        folding: F,
+        result: impl FnOnce(&F, Option<F::Value>) -> R,
     ) -> E::Output<R> {
         let (mut pipeline, run) = self.into_run();
-        let value = fold(&mut pipeline, folding, &run);
+        let value = fold(&mut pipeline, &folding, &run);
         drop(pipeline);
-        run.ending.conclude(value.map(result))
+        let result = value.map(|value| result(&folding, value));
+        drop(folding);
+        run.ending.conclude(result)
     }
 }
 
