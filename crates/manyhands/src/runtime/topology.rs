@@ -26,24 +26,15 @@ fn quota(read: &ReadFile<'_>) -> Option<usize> {
         }
     };
     let quotas = cgroup::groups(read, "cpu").into_iter().filter_map(of_group);
-    quotas.reduce(f64::min).map(whole_processors)
+    quotas.min()
 }
 
-/// How many processors a quota and its period are.
-fn processors(text: &str) -> Option<f64> {
+/// How many processors a quota and its period are, rounded up.
+fn processors(text: &str) -> Option<usize> {
     let mut words = text.split_whitespace();
-    let quota: f64 = words.next()?.parse().ok()?;
-    let period: f64 = words.next()?.parse().ok()?;
-    (quota > 0.0 && period > 0.0).then_some(quota / period)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "rounded up and small"
-)]
-fn whole_processors(quota: f64) -> usize {
-    quota.ceil().clamp(1.0, 65_536.0) as usize
+    let quota: usize = words.next()?.parse().ok()?;
+    let period: usize = words.next()?.parse().ok()?;
+    (quota > 0 && period > 0).then(|| quota.div_ceil(period))
 }
 
 #[cfg(test)]
