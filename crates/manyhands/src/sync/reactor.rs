@@ -3,6 +3,11 @@
 //! A worker that sleeps there is woken by its [`Parker`](crate::sync::Parker), like any other, and wakes by itself when
 //! the sockets have woken tasks that it must run. Not here: the polling (`tokio_driver`).
 
+#![cfg_attr(
+    not(feature = "tokio"),
+    expect(dead_code, reason = "only tokio watches sockets")
+)]
+
 use std::fmt::Debug;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -31,10 +36,6 @@ pub(crate) trait Reactor: Debug + Sync {
 }
 
 /// A worker that sleeps at a reactor.
-#[cfg_attr(
-    not(feature = "tokio"),
-    expect(dead_code, reason = "only tokio watches sockets")
-)]
 pub(crate) trait Sleeper: Debug + Sync {
     /// Ready when it was woken; until then the next wake goes through the context's waker.
     fn poll_wake(&self, context: &Context<'_>) -> Poll<()>;
@@ -47,10 +48,6 @@ pub(crate) trait Sleeper: Debug + Sync {
 }
 
 /// Whether a worker may sleep at a reactor.
-#[cfg_attr(
-    not(feature = "tokio"),
-    expect(dead_code, reason = "only tokio watches sockets")
-)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PollerState {
     /// It may sleep there.
