@@ -10,7 +10,7 @@
 //! Unsafe: reading the time-stamp counter is an intrinsic.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// The tick counter now.
@@ -24,7 +24,7 @@ pub(crate) fn ticks() -> u64 {
     // SAFETY: the instruction exists on every x86-64 processor and touches no memory.
     return unsafe { core::arch::x86_64::_rdtsc() };
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    return u64::try_from(now().duration_since(origin().0).as_nanos()).unwrap_or(u64::MAX);
+    return u64::try_from(now().duration_since(ORIGIN.0).as_nanos()).unwrap_or(u64::MAX);
 }
 
 /// Ticks in `nanos` nanoseconds, by the latest calibration.
@@ -54,14 +54,14 @@ pub(crate) fn now() -> Instant {
 
 /// When this process first read the clock; no reading here is earlier.
 pub(crate) fn first() -> Instant {
-    origin().0
+    ORIGIN.0
 }
 
 /// Compares ticks with the system clock since the first call and stores the ratio.
 ///
 /// The monitor calls this periodically; the longer the time since the first call, the better the ratio.
 pub(crate) fn calibrate() {
-    let (first_instant, first_ticks) = *origin();
+    let (first_instant, first_ticks) = *ORIGIN;
     let elapsed = now().duration_since(first_instant);
     if elapsed < CALIBRATION_MIN {
         return;
@@ -76,15 +76,8 @@ pub(crate) fn calibrate() {
 }
 
 /// The pair of readings that calibration starts from.
-fn origin() -> &'static (Instant, u64) {
-    static ORIGIN: OnceLock<(Instant, u64)> = OnceLock::new();
-    ORIGIN.get_or_init(|| {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        return (now(), ticks());
-        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-        return (now(), 0);
-    })
-}
+static ORIGIN: LazyLock<(Instant, u64)> =
+    LazyLock::new(|| (now(), if HAS_COUNTER { ticks() } else { 0 }));
 
 const CALIBRATION_MIN: Duration = Duration::from_micros(200);
 

@@ -37,23 +37,21 @@ pub(crate) fn heavy() {
 /// Whether the owner must execute a real fence, because this system offers no process-wide barrier.
 pub(crate) fn needs_fence() -> bool {
     #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
-    return !linux::is_registered();
+    return !*linux::IS_REGISTERED;
     #[cfg(not(all(target_os = "linux", not(any(loom, shuttle, miri)))))]
     return cfg!(not(any(loom, shuttle)));
 }
 
 #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
 mod linux {
-    use std::sync::OnceLock;
+    use std::sync::LazyLock;
 
     const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
     const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 
     /// Registers the process on first use.
-    pub(super) fn is_registered() -> bool {
-        static REGISTERED: OnceLock<bool> = OnceLock::new();
-        *REGISTERED.get_or_init(|| membarrier(REGISTER_PRIVATE_EXPEDITED))
-    }
+    pub(super) static IS_REGISTERED: LazyLock<bool> =
+        LazyLock::new(|| membarrier(REGISTER_PRIVATE_EXPEDITED));
 
     pub(super) fn barrier_all_threads() {
         let done = membarrier(PRIVATE_EXPEDITED);
