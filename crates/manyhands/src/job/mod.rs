@@ -10,7 +10,6 @@ pub(crate) mod block;
 mod execution;
 mod in_place;
 mod latch;
-#[cfg(not(loom))]
 mod long_kinds;
 mod payload;
 mod run_permit;
@@ -20,7 +19,6 @@ mod unwind;
 pub(crate) use execution::ExecutionId;
 pub(crate) use in_place::InPlace;
 pub(crate) use latch::{Latch, SlotNumber};
-#[cfg(not(loom))]
 pub(crate) use long_kinds::LongKinds;
 pub use payload::PanicPayload;
 pub(crate) use run_permit::RunPermit;

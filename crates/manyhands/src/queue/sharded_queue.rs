@@ -52,7 +52,6 @@ impl<T: Linked> ShardedQueue<T> {
     }
 
     /// Which shard this taker looks at first, unless it is another one's turn.
-    #[cfg(not(loom))]
     pub(crate) fn home_of(taker: usize) -> usize {
         taker / TAKERS_EACH
     }
@@ -86,13 +85,11 @@ impl<T: Linked> ShardedQueue<T> {
     }
 
     /// How many tasks are queued, counted up to `max` in each shard; see [`TaskQueue::count`].
-    #[cfg(not(loom))]
     pub(crate) fn count(&self, max: usize) -> usize {
         self.shards().map(|shard| shard.count(max)).sum()
     }
 
     /// How often a taker gave up because another was at work.
-    #[cfg(not(loom))]
     pub(crate) fn contentions(&self) -> u64 {
         self.shards().map(TaskQueue::contentions).sum()
     }

@@ -73,7 +73,6 @@ impl<T: Linked> Run<T> {
     }
 
     /// Moves the tasks for which `goes_last` holds behind the others. Both keep their order.
-    #[cfg(not(loom))]
     pub(crate) fn move_back(self, goes_last: impl Fn(&T) -> bool) -> Self {
         match self.partition(goes_last) {
             [Some(first), Some(last)] => {
@@ -91,7 +90,6 @@ impl<T: Linked> Run<T> {
     }
 
     /// The tasks for which `is_second` does not hold and those for which it does. Both keep their order.
-    #[cfg(not(loom))]
     pub(crate) fn partition(self, is_second: impl Fn(&T) -> bool) -> [Option<Self>; 2] {
         let mut parts: [Option<Self>; 2] = [None, None];
         let mut task = self.first;
@@ -126,7 +124,6 @@ impl<T: Linked> Run<T> {
     ///
     /// # Safety
     /// `before` is valid, and only the caller has it.
-    #[cfg(not(loom))]
     unsafe fn link_after(before: *mut T, task: *mut T) {
         // SAFETY: valid by the caller's promise.
         let link = unsafe { T::link(before) };
@@ -172,7 +169,6 @@ impl<T: Linked> TaskQueue<T> {
     }
 
     /// The address of the oldest task, or 0; for a later comparison.
-    #[cfg(not(loom))]
     pub(crate) fn oldest(&self) -> usize {
         // Relaxed: a hint.
         self.front.load(Ordering::Relaxed).addr()
@@ -180,7 +176,6 @@ impl<T: Linked> TaskQueue<T> {
 
     /// How many tasks are queued, counted up to `max`; 0 while another thread takes. Meanwhile [`take`](Self::take) gives
     /// up, so a push does not ask, nor does a model.
-    #[cfg(not(loom))]
     pub(crate) fn count(&self, max: usize) -> usize {
         if self.is_empty() || !self.try_lock() {
             return 0;

@@ -9,9 +9,6 @@
 //!
 //! Not for waits that may be long: a thread that waits for work, or for the progress of another one, parks.
 
-#[cfg(loom)]
-use crate::sync::thread;
-#[cfg(not(loom))]
 use crate::sync::{spin_loop, thread};
 use std::time::Duration;
 

@@ -9,7 +9,7 @@
 //!
 //! Unsafe: reading the time-stamp counter is an intrinsic.
 
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::counting::{AtomicU64, Ordering};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
@@ -130,7 +130,7 @@ mod own_clock {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::{calibrate, now, ticks, ticks_in};
     use std::time::Duration;

@@ -3,14 +3,12 @@
 //! Every other module takes its atomics, locks and threads from here, so that the protocol files can be
 //! compiled against loom's versions and explored exhaustively. Not here: any policy.
 
-#[cfg(not(loom))]
 mod affinity;
 mod backoff;
 pub(crate) mod cell;
-#[cfg(not(any(loom, shuttle)))]
+#[cfg(not(shuttle))]
 pub(crate) mod clock;
 pub(crate) mod fence;
-#[cfg(not(loom))]
 pub(crate) mod files;
 #[cfg(loom)]
 mod model_lock;
@@ -23,9 +21,7 @@ pub(crate) mod peer;
 #[cfg(any(feature = "tokio", loom))]
 pub(crate) mod poller;
 mod prefetch;
-#[cfg(not(loom))]
 pub(crate) mod process;
-#[cfg(not(loom))]
 pub(crate) mod processor_load;
 mod reactor;
 #[cfg(loom)]
@@ -63,9 +59,8 @@ pub(crate) mod writers;
 pub(crate) use self::shuttle::{
     Condvar, Mutex, MutexGuard, atomic, clock, global, leak, thread, thread_local, thread_state,
 };
-#[cfg(not(loom))]
 pub(crate) use affinity::allowed_cpus;
-#[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
+#[cfg(all(target_os = "linux", not(any(shuttle, miri))))]
 pub(crate) use affinity::{CpuSet, current_cpu};
 pub(crate) use backoff::Backoff;
 #[cfg(loom)]
@@ -166,7 +161,6 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 }
 
 /// Takes a mutex apart whose holders are gone; poison carries no information, as for [`lock`].
-#[cfg(not(loom))]
 pub(crate) fn into_inner<T>(mutex: Mutex<T>) -> T {
     mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

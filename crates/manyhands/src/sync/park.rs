@@ -34,7 +34,6 @@ impl Parker {
     }
 
     /// Like [`park`](Self::park), for at most `limit`, if there is one.
-    #[cfg(not(loom))]
     pub(crate) fn park_timeout(&self, limit: impl Into<Option<Duration>>) {
         self.sleep(limit.into());
     }

@@ -131,6 +131,5 @@ macro_rules! std_atomics {
     };
 }
 
-#[cfg(not(loom))]
 pub(super) use std_atomics;
 pub(super) use wrapped_atomic;

@@ -169,7 +169,6 @@ impl State {
     }
 
     /// How many wakers exist; `None` if they are not counted any more.
-    #[cfg_attr(loom, expect(dead_code, reason = "for what is recorded of a task"))]
     pub(super) fn wakers(&self) -> Option<u32> {
         // Relaxed: the runner's own clones are in it, and others may come and go.
         let word = self.0.load(Ordering::Relaxed);

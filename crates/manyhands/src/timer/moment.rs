@@ -6,7 +6,6 @@
 //!
 //! Not here: the system's clock itself (`sync/clock.rs`).
 
-#[cfg(not(loom))]
 use crate::sync::clock;
 use std::time::{Duration, Instant};
 
@@ -21,13 +20,11 @@ impl Moment {
     pub(crate) const FIRST_READING: Self = Self((1 << 42) * NANOS_PER_TICK);
 
     /// The current moment, by the system's clock.
-    #[cfg(not(loom))]
     pub(crate) fn now() -> Self {
         Self::of(clock::now())
     }
 
     /// The moment of an instant.
-    #[cfg(not(loom))]
     pub(crate) fn of(instant: Instant) -> Self {
         let first = clock::first();
         match instant.checked_duration_since(first) {
@@ -37,7 +34,6 @@ impl Moment {
     }
 
     /// The instant of this moment.
-    #[cfg(not(loom))]
     pub(crate) fn to_instant(self) -> Instant {
         let first = clock::first();
         let instant = first.checked_add(self.since(Self::FIRST_READING));

@@ -133,7 +133,6 @@ impl Executions {
 
 impl Nesting {
     /// How many run, one on top of the other.
-    #[cfg(not(loom))]
     pub(crate) fn level(&self) -> usize {
         self.level.get()
     }

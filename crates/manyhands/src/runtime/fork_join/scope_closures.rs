@@ -148,7 +148,6 @@ impl<J: Linked> Closures<J> {
     }
 
     /// How often a taker found the queue in use by another.
-    #[cfg(not(loom))]
     pub(crate) fn contentions(&self) -> u64 {
         self.queue.contentions()
     }

@@ -39,9 +39,7 @@
 
 use crate::job::abort;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, fence as full_fence};
-#[cfg(not(loom))]
-use crate::sync::process;
-use crate::sync::{Mutex, fence, lock};
+use crate::sync::{Mutex, fence, lock, process};
 use std::ptr;
 
 /// The calls of one thread. `J` is what the positions of an opened call become, for a monitor with an `R`.
@@ -198,7 +196,7 @@ impl<J, R> UnsharedCalls<J, R> {
     #[cold]
     #[inline(never)]
     fn claim_opened(&self, call: &UnsharedCall<J, R>, from: u64, to: u64) -> u64 {
-        if is_forked() {
+        if process::is_forked() {
             // The monitor is not in this process, so nobody runs what it has taken, and the lock may be its.
             abort("a child of `fork` was in a loop that threads of its parent were to join");
         }
@@ -226,7 +224,7 @@ impl<J, R> UnsharedCalls<J, R> {
     #[inline(never)]
     fn await_monitor(&self) {
         // A forked child has no monitor, and perhaps its lock.
-        if !is_forked() {
+        if !process::is_forked() {
             drop(lock(&self.lock));
         }
     }
@@ -335,13 +333,6 @@ impl CallWatch {
         }
         goes_on
     }
-}
-
-fn is_forked() -> bool {
-    #[cfg(not(loom))]
-    return process::is_forked();
-    #[cfg(loom)]
-    false
 }
 
 /// The `end` of a call while a monitor decides. No claim ends here.
