@@ -63,16 +63,6 @@ pub(super) enum AfterRelease {
     DropOutcome,
 }
 
-/// What the caller of a wake or a cancellation must do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(super) enum AfterWake {
-    /// Nothing.
-    Nothing,
-    /// Queue the task.
-    Queue,
-}
-
 /// What the caller may do with the closure it has claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Claimed {
@@ -80,16 +70,6 @@ pub(super) struct Claimed {
     pub(super) is_shared: bool,
     /// The closure must be dropped, not run.
     pub(super) is_cancelled: bool,
-}
-
-/// What to do with a future taken from a queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(super) enum Begin {
-    /// Poll it.
-    Poll,
-    /// Drop it.
-    Drop,
 }
 
 /// What to do with a future that is still pending after a poll.
@@ -151,8 +131,10 @@ impl State {
         self.release(QUEUED)
     }
 
-    /// Future: the thread that has taken it from a queue becomes its runner.
-    pub(super) fn begin_poll(&self) -> Begin {
+    /// Future: the thread that has taken it from a queue becomes its runner. Returns whether it is cancelled, so that it must be
+    /// dropped, not polled.
+    #[must_use]
+    pub(super) fn begin_poll(&self) -> bool {
         // AcqRel: Acquire pairs with `end_poll` and with every wake before; Release keeps those wakes
         // published to the next reader of the word.
         let before = self.0.fetch_add(RUNNING - QUEUED, Ordering::AcqRel);
@@ -161,11 +143,7 @@ impl State {
             QUEUED,
             "only a queued future is taken"
         );
-        if before & CANCELLED == 0 {
-            Begin::Poll
-        } else {
-            Begin::Drop
-        }
+        before & CANCELLED != 0
     }
 
     /// How many wakers exist; `None` if they are not counted any more.
@@ -209,11 +187,12 @@ impl State {
         self.release(RUNNING)
     }
 
-    /// Requests a poll; a finished task needs none.
-    pub(super) fn wake(&self) -> AfterWake {
+    /// Requests a poll; a finished task needs none. Returns whether the caller must queue the task.
+    #[must_use]
+    pub(super) fn wake(&self) -> bool {
         self.change(|word| {
             let woken = woken(word);
-            (woken, after_wake(word, woken))
+            (woken, is_to_be_queued(word, woken))
         })
     }
 
@@ -221,7 +200,7 @@ impl State {
     pub(super) fn wake_and_release(&self) -> AfterRelease {
         self.change(|word| {
             let woken = woken(word);
-            if after_wake(word, woken) == AfterWake::Queue {
+            if is_to_be_queued(word, woken) {
                 (without_waker(woken), AfterRelease::Queue)
             } else {
                 let word = without_waker(woken);
@@ -230,14 +209,16 @@ impl State {
         })
     }
 
-    /// Requests that the task be dropped; too late for one that is done, or a closure that is claimed.
-    pub(super) fn cancel(&self) -> AfterWake {
+    /// Requests that the task be dropped; too late for one that is done, or a closure that is claimed. Returns whether the caller
+    /// must queue the task.
+    #[must_use]
+    pub(super) fn cancel(&self) -> bool {
         self.change(|word| {
             if word & (DONE | CLAIMED | CANCELLED) != 0 {
-                return (word, AfterWake::Nothing);
+                return (word, false);
             }
             let cancelled = woken(word) | CANCELLED;
-            (cancelled, after_wake(word, cancelled))
+            (cancelled, is_to_be_queued(word, cancelled))
         })
     }
 
@@ -338,12 +319,9 @@ fn woken(word: u32) -> u32 {
     }
 }
 
-fn after_wake(before: u32, after: u32) -> AfterWake {
-    if before & QUEUED == after & QUEUED {
-        AfterWake::Nothing
-    } else {
-        AfterWake::Queue
-    }
+/// Whether who has made this change must queue the task.
+fn is_to_be_queued(before: u32, after: u32) -> bool {
+    before & QUEUED != after & QUEUED
 }
 
 /// The word after a release: a future with neither wakers nor a handle must be dropped.
@@ -383,8 +361,8 @@ const UNCOUNTED: u32 = 1 << 31;
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::{
-        AfterFinish, AfterPoll, AfterRelease, AfterWake, Begin, Claimed, HANDLE, QUEUED, State,
-        UNCOUNTED, WAKER, is_saturated,
+        AfterFinish, AfterPoll, AfterRelease, Claimed, HANDLE, QUEUED, State, UNCOUNTED, WAKER,
+        is_saturated,
     };
     use crate::sync::atomic::{AtomicU32, Ordering};
 
@@ -408,7 +386,7 @@ mod tests {
     #[test]
     fn a_closure_without_a_handle_is_the_queue_s() {
         let state = State::new();
-        assert_eq!(state.cancel(), AfterWake::Nothing);
+        assert!(!state.cancel());
         assert_eq!(state.release_handle(), AfterRelease::Keep);
         let claimed = state.claim_queued().unwrap();
         assert!(!claimed.is_shared && claimed.is_cancelled);
@@ -420,7 +398,7 @@ mod tests {
         state.add_waker();
         assert_eq!(state.release_handle(), AfterRelease::Keep);
         assert_eq!(state.claim_queued(), Some(SHARED));
-        assert_eq!(state.cancel(), AfterWake::Nothing, "it has begun");
+        assert!(!state.cancel(), "it has begun");
         assert_eq!(state.release_queue(), AfterRelease::Keep);
         assert_eq!(state.release_waker(), AfterRelease::Free);
     }
@@ -428,18 +406,18 @@ mod tests {
     #[test]
     fn a_future_waits_until_it_is_woken_and_is_queued_once() {
         let state = State::new();
-        assert_eq!(state.wake(), AfterWake::Nothing, "it is queued already");
-        assert_eq!(state.begin_poll(), Begin::Poll);
+        assert!(!state.wake(), "it is queued already");
+        assert!(!state.begin_poll());
         state.add_waker();
         assert_eq!(state.end_poll(), AfterPoll::Wait);
-        assert_eq!(state.wake(), AfterWake::Queue);
-        assert_eq!(state.wake(), AfterWake::Nothing);
-        assert_eq!(state.begin_poll(), Begin::Poll);
+        assert!(state.wake());
+        assert!(!state.wake());
+        assert!(!state.begin_poll());
         assert_eq!(state.wake_and_release(), AfterRelease::Keep);
         assert_eq!(state.end_poll(), AfterPoll::Queue);
-        assert_eq!(state.begin_poll(), Begin::Poll);
+        assert!(!state.begin_poll());
         assert_eq!(state.finish(), AfterFinish::Awaited);
-        assert_eq!(state.wake(), AfterWake::Nothing, "it is done");
+        assert!(!state.wake(), "it is done");
         assert_eq!(state.release_handle(), AfterRelease::DropOutcome);
         assert_eq!(state.release_finished_handle(), AfterRelease::Keep);
         assert_eq!(state.release_runner(), AfterRelease::Free);
@@ -448,23 +426,23 @@ mod tests {
     #[test]
     fn a_cancelled_future_is_dropped_wherever_it_is_found() {
         let state = State::new();
-        assert_eq!(state.cancel(), AfterWake::Nothing);
-        assert_eq!(state.begin_poll(), Begin::Drop);
+        assert!(!state.cancel());
+        assert!(state.begin_poll());
         let state = State::new();
-        assert_eq!(state.begin_poll(), Begin::Poll);
-        assert_eq!(state.cancel(), AfterWake::Nothing);
+        assert!(!state.begin_poll());
+        assert!(!state.cancel());
         assert_eq!(state.end_poll(), AfterPoll::Drop);
         let state = State::new();
-        assert_eq!(state.begin_poll(), Begin::Poll);
+        assert!(!state.begin_poll());
         assert_eq!(state.end_poll(), AfterPoll::Wait);
-        assert_eq!(state.cancel(), AfterWake::Queue);
-        assert_eq!(state.begin_poll(), Begin::Drop);
+        assert!(state.cancel());
+        assert!(state.begin_poll());
     }
 
     #[test]
     fn a_task_with_more_wakers_than_can_be_counted_ends_and_is_never_freed() {
         let state = State(AtomicU32::new(QUEUED | HANDLE | (UNCOUNTED - 2 * WAKER)));
-        assert_eq!(state.begin_poll(), Begin::Poll);
+        assert!(!state.begin_poll());
         assert_eq!(state.release_waker(), AfterRelease::Keep);
         for _ in 0..10 {
             state.add_waker();
@@ -472,7 +450,7 @@ mod tests {
         assert!(is_saturated(state.0.load(Ordering::Relaxed)));
         assert_eq!(state.end_poll(), AfterPoll::Wait);
         assert_eq!(state.wake_and_release(), AfterRelease::Queue);
-        assert_eq!(state.begin_poll(), Begin::Poll);
+        assert!(!state.begin_poll());
         let word = state.0.load(Ordering::Relaxed);
         for _ in 0..10 {
             assert_eq!(state.release_waker(), AfterRelease::Keep);
@@ -492,14 +470,14 @@ mod tests {
     fn a_future_that_nobody_can_reach_is_dropped() {
         let state = State::new();
         assert_eq!(state.release_handle(), AfterRelease::Keep);
-        assert_eq!(state.begin_poll(), Begin::Poll);
+        assert!(!state.begin_poll());
         state.add_waker();
         assert_eq!(state.end_poll(), AfterPoll::Wait);
         assert_eq!(state.release_waker(), AfterRelease::Queue);
-        assert_eq!(state.begin_poll(), Begin::Drop);
+        assert!(state.begin_poll());
         assert_eq!(state.finish(), AfterFinish::Sole);
         let state = State::new();
-        assert_eq!(state.begin_poll(), Begin::Poll);
+        assert!(!state.begin_poll());
         assert_eq!(state.release_handle(), AfterRelease::Keep);
         assert_eq!(state.end_poll(), AfterPoll::Drop);
     }

@@ -19,7 +19,7 @@ pub(super) use perform::{ClaimedWork, Closed, ClosureCell, FutureCell, Polled, S
 pub(super) use perform::{perform_closure, perform_future, run_in_place};
 
 use super::joiner::{Joiner, Sleeper};
-use super::state::{AfterFinish, AfterPoll, AfterRelease, AfterWake, Begin, Claimed, State};
+use super::state::{AfterFinish, AfterPoll, AfterRelease, Claimed, State};
 use crate::job::{SlotNumber, contain, wake as wake_waker};
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -282,20 +282,20 @@ impl<C: TaskCell> CellRef<'_, C> {
     /// Requests a poll.
     #[inline]
     pub(super) fn wake(self) {
-        let after = self.state().wake();
-        self.after_wake(after);
+        let is_to_be_queued = self.state().wake();
+        self.queue_if(is_to_be_queued);
     }
 
     /// Requests that the task be dropped.
     #[inline]
     pub(super) fn cancel(self) {
-        let after = self.state().cancel();
-        self.after_wake(after);
+        let is_to_be_queued = self.state().cancel();
+        self.queue_if(is_to_be_queued);
     }
 
     #[inline]
-    fn after_wake(self, after: AfterWake) {
-        if after == AfterWake::Queue {
+    fn queue_if(self, is_to_be_queued: bool) {
+        if is_to_be_queued {
             C::queue(Part(self.0, PhantomData));
         }
     }

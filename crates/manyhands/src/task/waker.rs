@@ -5,7 +5,6 @@
 //! Unsafe: a waker is a part of a cell as a raw pointer.
 
 use crate::task::cell::{CellRef, Header, QueuePart, WakerPart};
-use crate::task::state::AfterWake;
 use crate::task::steps::TaskCell;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -80,7 +79,7 @@ unsafe fn part_of(data: *const ()) -> WakerPart {
 pub(super) unsafe fn request_poll(cell: NonNull<()>) -> bool {
     // SAFETY: by the caller's promise; a wake needs no part of its own.
     let cell = unsafe { CellRef::new(cell.cast()) };
-    cell.state.wake() == AfterWake::Queue
+    cell.state.wake()
 }
 
 /// # Safety

@@ -2,7 +2,7 @@
 //!
 //! Not here: the parts, and what follows their release (`steps.rs`).
 
-use super::{AfterFinish, AfterPoll, Begin, Claimed, Sleeper};
+use super::{AfterFinish, AfterPoll, Claimed, Sleeper};
 use super::{CellRef, EndedPart, Handle, Part, QueuePart, RunnerPart, TaskCell};
 use super::{after_release, wake_sleeper};
 use crate::job::{Action, ExecutionId, discard};
@@ -130,10 +130,10 @@ fn step_for(claimed: Claimed) -> Step {
 /// Future: see [`Job::perform`](crate::job::Job::perform).
 #[inline(always)]
 pub(crate) fn perform_future<C: FutureCell>(part: QueuePart<C>, action: Action<'_>) {
-    let begin = part.state().begin_poll();
+    let is_cancelled = part.state().begin_poll();
     let runner = part.turn();
-    let ended = match (action, begin) {
-        (Action::Run(_), Begin::Poll) => match C::poll(runner) {
+    let ended = match action {
+        Action::Run(_) if !is_cancelled => match C::poll(runner) {
             Polled::Ended(runner) => runner,
             Polled::Pending(runner) => match end_poll(runner) {
                 Some(runner) => C::drop_future(runner),
