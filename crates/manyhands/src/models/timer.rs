@@ -69,7 +69,7 @@ fn entry() -> Pin<Box<Entry>> {
 
 fn link(entry: &mut Pin<Box<Entry>>, timers: &'static Timers, sleeper: &Arc<Sleeper>) {
     let linked = entry.as_mut().link(timers, 0, sleeper.waker());
-    let _ = linked.expect("the timers are open");
+    linked.expect("the timers are open");
 }
 
 #[test]

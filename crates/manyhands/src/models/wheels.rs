@@ -112,7 +112,7 @@ impl Model {
     /// Worker: links an entry in its own wheel.
     fn link(&'static self, entry: &mut Pin<Box<Entry>>, waker: Waker) {
         let linked = entry.as_mut().link(&self.wheel, 0, waker);
-        let _ = linked.expect("the timers are open");
+        linked.expect("the timers are open");
     }
 
     /// Worker: sleeps until claimed, until there is work, or until its next timer.

@@ -27,7 +27,7 @@ use crate::sync::MutexGuard;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::cell::UnsafeCell;
 use crate::timer::Moment;
-use crate::timer::timers::{Closed, Earlier, Slots, Timers};
+use crate::timer::timers::{Slots, Timers};
 use crate::timer::wheel::Node;
 use std::marker::PhantomPinned;
 use std::pin::Pin;
@@ -119,13 +119,13 @@ impl Entry {
         timers: &'static Timers,
         now: u64,
         waker: Waker,
-    ) -> Result<Earlier, (Closed, Waker)> {
+    ) -> Result<bool, Waker> {
         let entry = self.into_ref().get_ref();
         assert!(entry.is_idle(), "a timer waits in one wheel");
         let mut slots = timers.lock();
         let Some(wheel) = slots.open_at(now) else {
             drop(slots);
-            return Err((Closed, waker));
+            return Err(waker);
         };
         // SAFETY: 1. idle, so only the owner reaches it.
         unsafe { *entry.waker.get_mut().deref() = Some(waker) };

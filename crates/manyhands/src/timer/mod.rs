@@ -10,4 +10,4 @@ mod wheel;
 
 pub(crate) use entry::{Entry, EntryState};
 pub(crate) use moment::Moment;
-pub(crate) use timers::{Closed, Earlier, NEVER, Timers};
+pub(crate) use timers::{NEVER, Timers};

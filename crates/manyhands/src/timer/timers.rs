@@ -47,20 +47,6 @@ pub(crate) struct Lateness {
     pub(crate) max_millis: u64,
 }
 
-/// What an insertion changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum Earlier {
-    /// The new entry is due before all others.
-    Yes,
-    /// It is not.
-    No,
-}
-
-/// These timers accept no more entries.
-#[derive(Debug)]
-pub(crate) struct Closed;
-
 impl Default for Timers {
     /// Timers that allocate nothing until the first entry.
     fn default() -> Self {
@@ -139,14 +125,14 @@ impl Timers {
         lock(&self.slots)
     }
 
-    /// Under the lock: an entry was inserted that is due at `tick`.
-    pub(super) fn note_inserted(&self, _locked: &MutexGuard<'_, Slots>, tick: u64) -> Earlier {
-        if tick >= self.next_due() {
-            return Earlier::No;
+    /// Under the lock: an entry was inserted that is due at `tick`. Returns whether that is before all others.
+    pub(super) fn note_inserted(&self, _locked: &MutexGuard<'_, Slots>, tick: u64) -> bool {
+        let is_earliest = tick < self.next_due();
+        if is_earliest {
+            // Relaxed: a hint; see above.
+            self.next_due.store(tick, Ordering::Relaxed);
         }
-        // Relaxed: a hint; see above.
-        self.next_due.store(tick, Ordering::Relaxed);
-        Earlier::Yes
+        is_earliest
     }
 
     /// Takes out some of the due entries; returns whether these are all.

@@ -18,7 +18,7 @@ use crate::job::RunPermit;
 use crate::runtime::policy::INTERVAL_MIN;
 use crate::runtime::{OccupiedSlot, RuntimeInner, SlotState, WorkerSlot, current, waking};
 use crate::sync::clock;
-use crate::timer::{Closed, Entry, Moment, NEVER};
+use crate::timer::{Entry, Moment, NEVER};
 use std::pin::Pin;
 use std::task::Waker;
 use std::time::Duration;
@@ -38,28 +38,21 @@ pub(crate) fn link(mut entry: Pin<&mut Entry>, now: Moment, waker: Waker) {
     {
         let linked = entry.link(&slot.timers, now.tick(), waker);
         // The worker looks at its wheel before it sleeps, so no thread need be notified of an earlier timer.
-        let _ = linked.expect("a worker's timers are open as long as it runs");
+        linked.expect("a worker's timers are open as long as it runs");
         return;
     }
-    let here = |shared: &RuntimeInner| shared.link_outside(entry.as_mut(), now, waker);
-    if let Err((Closed, waker)) = current::with_runtime(here) {
+    let mut link_outside = |shared: &RuntimeInner, waker: Waker| {
+        let (timers, entry) = (shared.outside_timers, entry.as_mut());
+        waking::link_outside(shared, timers, entry, now.tick(), waker)
+    };
+    if let Err(waker) = current::with_runtime(|shared| link_outside(shared, waker)) {
         // The current runtime has ended; the default one never does.
-        let shared = current::default_runtime();
-        let linked = shared.link_outside(entry, now, waker);
+        let linked = link_outside(current::default_runtime(), waker);
         linked.expect("the default runtime is never shut down");
     }
 }
 
 impl RuntimeInner {
-    fn link_outside(
-        &self,
-        entry: Pin<&mut Entry>,
-        now: Moment,
-        waker: Waker,
-    ) -> Result<(), (Closed, Waker)> {
-        waking::link_outside(self, self.outside_timers, entry, now.tick(), waker)
-    }
-
     /// Monitor: advances every wheel that no other thread will advance in time, those of workers a tick late. Returns after
     /// what time it must look again.
     pub(crate) fn fire_overdue_timers(&self) -> Option<Duration> {

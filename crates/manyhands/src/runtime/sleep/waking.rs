@@ -11,7 +11,7 @@ use crate::job::RunPermit;
 use crate::queue::{Linked, TaskQueue, Unqueued};
 use crate::runtime::sleep::idle::{Activity, Claim, CountedFlag, Idle, WorkerClaim};
 use crate::runtime::worker::steal_grace::StealGrace;
-use crate::timer::{Closed, Earlier, Entry, Timers};
+use crate::timer::{Entry, Timers};
 
 /// What waking needs of a runtime.
 pub(crate) trait Pool {
@@ -278,15 +278,15 @@ pub(crate) trait Worker {
 /// Thread that is no worker: links an entry into the wheel that the monitor advances.
 ///
 /// # Errors
-/// [`Closed`] and the waker when the runtime has ended.
+/// The waker, when the runtime has ended.
 pub(crate) fn link_outside(
     pool: &impl Pool,
     timers: &'static Timers,
     entry: std::pin::Pin<&mut Entry>,
     now: u64,
     waker: std::task::Waker,
-) -> Result<(), (Closed, std::task::Waker)> {
-    if entry.link(timers, now, waker)? == Earlier::Yes {
+) -> Result<(), std::task::Waker> {
+    if entry.link(timers, now, waker)? {
         pool.rouse_monitor();
     }
     Ok(())
