@@ -54,11 +54,7 @@ pub(crate) enum CallerNext {
 
 /// Wakes a worker for new work, unless one is already searching. If no more may run, alerts the monitor, which checks
 /// whether the running threads are blocked.
-pub(crate) fn wake_if_nobody_searches(pool: &impl Pool) {
-    wake_unless_somebody_searches(pool, CallerNext::GoesOn);
-}
-
-fn wake_unless_somebody_searches(pool: &impl Pool, next: CallerNext) {
+pub(crate) fn wake_if_nobody_searches(pool: &impl Pool, next: CallerNext) {
     if !pool.idle().has_room() {
         pool.alert_monitor();
     } else if !pool.idle().is_anyone_searching() {
@@ -75,7 +71,7 @@ pub(crate) fn wake_for_task(pool: &impl Pool, is_short: bool) {
             pool.alert_monitor();
         }
     } else {
-        wake_if_nobody_searches(pool);
+        wake_if_nobody_searches(pool, CallerNext::GoesOn);
     }
 }
 
@@ -113,26 +109,22 @@ pub(crate) fn wake_worker(pool: &impl Pool, worker: usize) {
         WorkerClaim::Awake => {}
         WorkerClaim::AwakeAfterRaise => {
             pool.look_for_end();
-            use_room(pool);
+            use_room(pool, CallerNext::GoesOn);
         }
     }
 }
 
 /// After room has become free: wakes a worker if work is visible.
-pub(crate) fn use_room(pool: &impl Pool) {
-    use_room_of(pool, CallerNext::GoesOn);
-}
-
-fn use_room_of(pool: &impl Pool, next: CallerNext) {
+pub(crate) fn use_room(pool: &impl Pool, next: CallerNext) {
     if pool.idle().has_room() && pool.has_visible_work() {
-        wake_unless_somebody_searches(pool, next);
+        wake_if_nobody_searches(pool, next);
     }
 }
 
 /// External thread: leaves the runtime.
 pub(crate) fn leave_external(pool: &impl Pool) {
     pool.idle().end(Activity::ExternalThread);
-    use_room_of(pool, CallerNext::HasLeft);
+    use_room(pool, CallerNext::HasLeft);
 }
 
 /// Running thread: is about to block. If work is visible, another worker takes its place at once. Ended by
@@ -210,7 +202,7 @@ pub(crate) fn queue_outside<T: Linked>(
 #[inline]
 pub(crate) fn leave_rest(pool: &impl Pool, is_more_left: bool) {
     if is_more_left {
-        wake_if_nobody_searches(pool);
+        wake_if_nobody_searches(pool, CallerNext::GoesOn);
     }
 }
 
@@ -343,7 +335,7 @@ pub(crate) fn next<W: Worker>(
             if worker.has_more() {
                 // There is more than one task. While this worker searched, wakers relied on it and woke no other.
                 // I1: a waker that still saw it search had pushed before, hence before this look.
-                wake_if_nobody_searches(pool);
+                wake_if_nobody_searches(pool, CallerNext::GoesOn);
             }
             return Next::Searched(found);
         }
@@ -414,7 +406,7 @@ pub(crate) fn vacate(pool: &impl Pool, worker: usize, noted: impl FnOnce()) {
     // It advances the worker's wheel from now on, in which timers may wait.
     pool.rouse_monitor();
     // A waker may have seen neither a sleeper nor a vacant slot.
-    use_room(pool);
+    use_room(pool, CallerNext::GoesOn);
 }
 
 #[cfg(all(test, not(loom)))]

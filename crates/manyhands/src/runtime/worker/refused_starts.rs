@@ -16,7 +16,7 @@
 //! parks. Either it reads the flag, or it finds the wake.
 
 use crate::runtime::policy::{GIVEN_UP_AFTER, STALLED_AFTER, TRIES_APART, TRIES_BEFORE_HELPING};
-use crate::runtime::{Pool, RuntimeInner, Stall, WorkerSlot, current, waking};
+use crate::runtime::{CallerNext, Pool, RuntimeInner, Stall, WorkerSlot, current, waking};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, Parker, global, lock, try_lock};
 use std::mem;
@@ -56,7 +56,7 @@ impl RuntimeInner {
             self.arm_monitor();
         }
         if !self.has_monitor() {
-            waking::use_room(self);
+            waking::use_room(self, CallerNext::GoesOn);
         } else if self.lacks_thread() {
             // The monitor tries.
             self.list();
