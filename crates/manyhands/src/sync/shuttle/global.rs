@@ -3,24 +3,10 @@
 //! Unsafe: values are given out as `'static` and freed when the next schedule begins.
 
 use super::world;
-use std::marker::PhantomData;
 use std::ops::Deref;
 
 /// A static that each schedule makes anew. See the macro `global`.
-pub(crate) struct Global<T: 'static> {
-    make: fn() -> T,
-    /// Made and used by one thread of the system.
-    value: PhantomData<fn() -> T>,
-}
-
-impl<T: 'static> Global<T> {
-    pub(crate) const fn new(make: fn() -> T) -> Self {
-        Self {
-            make,
-            value: PhantomData,
-        }
-    }
-}
+pub(crate) struct Global<T: 'static>(pub(crate) fn() -> T);
 
 impl<T: 'static> Deref for Global<T> {
     type Target = T;
@@ -28,7 +14,7 @@ impl<T: 'static> Deref for Global<T> {
     fn deref(&self) -> &T {
         let key = std::ptr::from_ref(self).addr();
         let known = world::global(key).unwrap_or_else(|| {
-            let made = std::ptr::from_ref(leak((self.make)())).cast();
+            let made = std::ptr::from_ref(leak((self.0)())).cast();
             world::set_global(key, made);
             made
         });
@@ -54,7 +40,7 @@ macro_rules! global {
         $(
             $(#[$attribute])*
             static $name: $crate::sync::shuttle::Global<$type> =
-                $crate::sync::shuttle::Global::new(|| $value);
+                $crate::sync::shuttle::Global(|| $value);
         )*
     };
 }

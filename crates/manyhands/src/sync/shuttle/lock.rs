@@ -124,10 +124,7 @@ impl Condvar {
         limit: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, ())> {
         let mutex = self.wait_until(guard, world::deadline(limit));
-        mutex
-            .lock()
-            .map(|guard| (guard, ()))
-            .map_err(|_| unreachable!("never poisoned"))
+        Ok((plain(mutex.lock()), ()))
     }
 
     #[track_caller]
