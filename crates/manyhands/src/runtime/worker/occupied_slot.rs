@@ -122,19 +122,6 @@ impl OccupiedSlot {
         self.kind.store(kind.cast_mut(), Ordering::Relaxed);
     }
 
-    /// Worker: begins a job of a kind that is known to be long.
-    pub(crate) fn begin_long_kind(&self) {
-        // Relaxed: a hint.
-        self.in_long_kind_since
-            .store(clock::ticks().max(1), Ordering::Relaxed);
-    }
-
-    /// Worker: has ended that job.
-    pub(crate) fn end_long_kind(&self) {
-        // Relaxed: as above.
-        self.in_long_kind_since.store(0, Ordering::Relaxed);
-    }
-
     /// Begins an execution.
     pub(crate) fn begin_execution(&self) -> ExecutionId {
         let from = Extent {

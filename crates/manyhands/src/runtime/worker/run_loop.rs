@@ -250,10 +250,12 @@ fn perform_in_place(
         perform(slot, found, permit);
         return false;
     }
-    slot.begin_long_kind();
+    let since = &slot.in_long_kind_since;
+    // Relaxed, both: a hint.
+    since.store(clock::ticks().max(1), Ordering::Relaxed);
     shared.idle.set_may_be_saturated(true);
     perform(slot, found, permit);
-    slot.end_long_kind();
+    since.store(0, Ordering::Relaxed);
     true
 }
 
