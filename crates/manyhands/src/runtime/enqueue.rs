@@ -54,7 +54,7 @@ pub(crate) fn enqueue_new(job: Unqueued<Job>, priority: Priority) {
 #[inline(always)]
 pub(crate) fn enqueue_woken(job: Unqueued<Job>, from: &Woken, priority: Priority, by: Pusher) {
     match own_queue(priority) {
-        Some((slot, shared)) if ptr::eq(shared.registry(), from.registry) => {
+        Some((slot, shared)) if ptr::eq(shared.registry, from.registry) => {
             to_own(shared, slot, job, notify_for(slot, by));
         }
         _ => back_to(from, job, priority),

@@ -43,7 +43,7 @@ pub(crate) struct RuntimeInner {
     /// Tasks that are not of the usual priority.
     pub(crate) priority_queues: PriorityQueues,
     /// Tasks that wait, and through which they come back.
-    registry: &'static TaskRegistry,
+    pub(crate) registry: &'static TaskRegistry,
     /// Slots of workers, by worker, then of external threads, by place.
     slots: Box<[AtomicPtr<WorkerSlot>]>,
     /// One bit an external thread place, set while it is taken.
@@ -134,11 +134,6 @@ impl RuntimeInner {
         recording::runtime_made(&shared);
         crate::first_runtime::note_runtime();
         shared
-    }
-
-    /// Where this runtime's tasks are registered while they wait.
-    pub(crate) fn registry(&self) -> &'static TaskRegistry {
-        self.registry
     }
 
     /// Another owner of this.

@@ -187,7 +187,7 @@ impl Runtime {
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
     pub fn thread_changes(&self) -> Vec<ThreadChange> {
-        self.shared.changes.latest()
+        self.shared.changes.latest.to_vec()
     }
 
     /// Computations that kept a worker for more than 10 ms while every place was taken: the latest 64, the oldest

@@ -88,11 +88,11 @@ impl Ends for RuntimeInner {
     }
 
     fn registry(&self) -> &TaskRegistry {
-        self.registry()
+        self.registry
     }
 
     fn cancel_waiting(&self) {
-        self.registry().close(|job| {
+        self.registry.close(|job| {
             // SAFETY: registered, because the registry is locked.
             unsafe { Job::cancel(job) };
         });

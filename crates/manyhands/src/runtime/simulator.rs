@@ -94,7 +94,7 @@ impl Simulator {
 
     /// How many tasks wait for something.
     pub(crate) fn waiting(&self) -> usize {
-        self.shared.registry().registered()
+        self.shared.registry.registered()
     }
 
     /// Takes the queued tasks, the oldest first. All of them, also while another thread counts them: a queue that looks empty
@@ -124,10 +124,10 @@ impl Drop for Simulator {
     /// Drops what has not finished, as the end of any runtime does.
     fn drop(&mut self) {
         for job in std::mem::take(&mut self.runnable) {
-            Job::perform(job, Action::Drop(self.shared.registry()), RunPermit::new());
+            Job::perform(job, Action::Drop(self.shared.registry), RunPermit::new());
         }
         ending::begin_to_close(&*self.shared);
-        while !self.shared.registry().is_empty() {
+        while !self.shared.registry.is_empty() {
             self.shared.discard(&self.slot.local, RunPermit::new());
             self.shared.discard_queued(RunPermit::new());
         }

@@ -84,7 +84,7 @@ fn requeue(part: QueuePart, by: Pusher) {
 #[inline]
 pub(super) fn prepare_to_wait(runner: &mut RunnerPart<Header>) -> Result<(), Closed> {
     let (slot, shared) = current::worker().expect("futures are polled by workers");
-    let registry = shared.registry();
+    let registry = shared.registry;
     let job = runner.cell().job();
     if place_of(runner).is_none() {
         let place = registry.register(job, slot.number.into()).ok_or(Closed)?;
@@ -113,7 +113,7 @@ pub(super) fn take_out(runner: &EndedPart<Header>, action: Action<'_>) {
         registry.take_out(place);
     } else {
         let (_, shared) = current::worker().expect("futures are polled by workers");
-        shared.registry().take_out(place);
+        shared.registry.take_out(place);
     }
 }
 

@@ -53,7 +53,8 @@ pub enum ThreadChangeReason {
 /// The record of one runtime.
 #[derive(Debug)]
 pub(crate) struct Changes {
-    latest: Ring<ThreadChange, KEPT_MAX>,
+    /// The latest, the oldest of them first.
+    pub(crate) latest: Ring<ThreadChange, KEPT_MAX>,
     counts: [SharedCounter; ThreadChangeReason::NotStarted as usize + 1],
 }
 
@@ -76,11 +77,6 @@ impl Changes {
         });
     }
 
-    /// The latest, the oldest of them first.
-    pub(crate) fn latest(&self) -> Vec<ThreadChange> {
-        self.latest.to_vec()
-    }
-
     /// How often this reason occurred.
     pub(crate) fn count(&self, reason: ThreadChangeReason) -> u64 {
         self.counts[reason as usize].read()
@@ -101,7 +97,7 @@ mod tests {
             changes.note(threads, ThreadChangeReason::Warmup);
         }
         changes.note(7, ThreadChangeReason::NotStarted);
-        let latest = changes.latest();
+        let latest = changes.latest.to_vec();
         assert_eq!(latest.len(), KEPT_MAX);
         assert_eq!(latest[0].threads, 6);
         let last = latest[KEPT_MAX - 1];

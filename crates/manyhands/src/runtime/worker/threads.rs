@@ -227,7 +227,7 @@ mod tests {
         drop(runtime);
         assert!(ending::is_over(&*shared), "no thread has begun");
         tell.send(Arc::downgrade(&shared)).expect("it is kept");
-        let registry = shared.registry();
+        let registry = shared.registry;
         let (end, ended) = mpsc::channel();
         let visit = move || {
             let is_started = registry.with_runtime(0, |runtime| {
