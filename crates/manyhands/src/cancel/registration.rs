@@ -195,17 +195,15 @@ impl Callbacks {
 
 impl Registration {
     pub(super) fn new(callbacks: &Arc<Callbacks>, callback: Callback) -> Self {
-        let key = match callbacks.add(Reaction::Call(callback)) {
-            Ok(key) => Some(key),
-            Err(Reaction::Call(callback)) => {
+        let added = callbacks.add(Reaction::Call(callback));
+        let key = added.map_err(|refused| {
+            if let Reaction::Call(callback) = refused {
                 callback();
-                None
             }
-            Err(_) => unreachable!("what was given comes back"),
-        };
+        });
         Self {
             callbacks: Arc::downgrade(callbacks),
-            key,
+            key: key.ok(),
         }
     }
 }
