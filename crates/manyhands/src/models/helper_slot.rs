@@ -24,7 +24,7 @@ struct Call {
 impl Call {
     fn new() -> Self {
         Self {
-            open: CallHeader::new(Self::help),
+            open: CallHeader { help: Self::help },
             frame: Memory::new(),
             taken: Flag::new(),
             work: Work::new(0),

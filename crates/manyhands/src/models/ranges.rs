@@ -112,7 +112,9 @@ impl<const LEN: usize> Model<LEN> {
         let len = u32::try_from(LEN).unwrap();
         let sharing = Sharing::new(&place.slot, &place.parker, 2, len);
         let call = Call {
-            open: CallHeader::new(Call::<LEN>::help),
+            open: CallHeader {
+                help: Call::<LEN>::help,
+            },
             frame: Memory::new(),
             sharing: match is_near_the_front {
                 true => sharing.near_the_front(),

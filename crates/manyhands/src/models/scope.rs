@@ -55,7 +55,7 @@ impl<const COUNT: usize> Model<COUNT> {
 
     fn with_spawns(helper: Helper, spawns_inside: bool) -> Arc<Self> {
         Arc::new(Self {
-            open: CallHeader::new(Self::help),
+            open: CallHeader { help: Self::help },
             frame: Memory::new(),
             closures: Closures::new(),
             works: Work::some(),

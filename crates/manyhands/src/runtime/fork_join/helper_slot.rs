@@ -21,15 +21,8 @@ use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct CallHeader {
-    help: unsafe fn(*const Self),
-}
-
-impl CallHeader {
-    /// A call with the function that helpers run. `help` gets the pointer with which the call was opened, and must
-    /// not unwind.
-    pub(crate) const fn new(help: unsafe fn(*const Self)) -> Self {
-        Self { help }
-    }
+    /// What helpers run. It gets the pointer with which the call was opened, and must not unwind.
+    pub(crate) help: unsafe fn(*const Self),
 }
 
 /// The slot.

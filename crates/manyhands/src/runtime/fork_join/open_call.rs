@@ -67,7 +67,7 @@ impl<W: HelpedWork> Helped<W> {
     #[inline]
     pub(crate) fn new(work: W) -> Self {
         Self {
-            open: CallHeader::new(help::<W>),
+            open: CallHeader { help: help::<W> },
             work,
         }
     }

@@ -97,7 +97,8 @@ impl<J: Linked> Closures<J> {
         match spawner {
             // It is awake.
             Spawner::Owner => None,
-            Spawner::Other => self.rouse(),
+            // S1: after the push.
+            Spawner::Other => self.latch.rouse(),
         }
     }
 
@@ -138,8 +139,8 @@ impl<J: Linked> Closures<J> {
         }
         // The helper left them because tasks wait, or a thread is pushing or taking one now, or pushed one since.
         helper_slot.invite();
-        // An owner that sleeps briefly wakes at once.
-        self.rouse()
+        // S1: after a look that found the queue not empty. An owner that sleeps briefly wakes at once.
+        self.latch.rouse()
     }
 
     /// Whether the owner would find a closure to run, now or in a moment.
@@ -171,12 +172,6 @@ impl<J: Linked> Closures<J> {
     /// Owner, after `fall_asleep`: whether no thread has woken it since.
     pub(crate) fn is_asleep(&self) -> bool {
         self.latch.is_asleep()
-    }
-
-    /// Wakes an owner that sleeps.
-    fn rouse(&self) -> Option<SlotNumber> {
-        // S1: after the push, or after a look that found the queue not empty.
-        self.latch.rouse()
     }
 
     fn count_spawned(&self, spawner: Spawner) {
