@@ -6,9 +6,8 @@
 use crate::integrations::tokio_driver::Driver;
 use crate::sync::Reactor;
 use std::io;
-use std::marker::PhantomData;
 #[cfg(feature = "tokio")]
-use tokio::runtime::{EnterGuard as TokioGuard, Handle};
+use tokio::runtime::{EnterGuard, Handle};
 
 /// What a runtime puts around its threads.
 #[derive(Debug, Clone, Default)]
@@ -23,12 +22,11 @@ pub(crate) enum TokioContext {
 }
 
 /// The calling thread is inside the context until this is dropped.
-#[derive(Debug)]
-pub(crate) struct TokioContextGuard<'tokio_context> {
-    #[cfg(feature = "tokio")]
-    _tokio: Option<TokioGuard<'tokio_context>>,
-    borrowed: PhantomData<&'tokio_context TokioContext>,
-}
+#[cfg(feature = "tokio")]
+pub(crate) type TokioContextGuard<'context> = Option<EnterGuard<'context>>;
+/// Without tokio nothing is entered.
+#[cfg(not(feature = "tokio"))]
+pub(crate) type TokioContextGuard<'context> = Option<&'context TokioContext>;
 
 impl TokioContext {
     /// Starts this process's tokio if the context needs it.
@@ -58,14 +56,12 @@ impl TokioContext {
 
     /// Puts the context around the calling thread.
     pub(crate) fn enter(&self) -> TokioContextGuard<'_> {
-        TokioContextGuard {
+        match self {
             #[cfg(feature = "tokio")]
-            _tokio: match self {
-                Self::Tokio(handle) => Some(handle.enter()),
-                Self::OwnTokio(driver) => driver.map(|driver| driver.enter()),
-                Self::Nothing => None,
-            },
-            borrowed: PhantomData,
+            Self::Tokio(handle) => Some(handle.enter()),
+            #[cfg(feature = "tokio")]
+            Self::OwnTokio(driver) => driver.map(|driver| driver.enter()),
+            Self::Nothing => None,
         }
     }
 }
