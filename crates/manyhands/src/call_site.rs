@@ -17,7 +17,6 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::global;
 
 /// The profile of one call site.
-#[derive(Debug)]
 pub(crate) struct CallSiteProfile {
     key: Key,
     /// A cost in ticks, in units the user of the site chooses. 0: unknown.

@@ -7,7 +7,7 @@ use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::ptr;
 
 /// The kinds that were last seen to compute for long.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct LongKinds {
     kinds: [AtomicPtr<JobKind>; KINDS_KEPT],
     next: AtomicUsize,

@@ -44,7 +44,6 @@ pub(crate) struct Job {
 }
 
 /// The operations on jobs of one type.
-#[derive(Debug)]
 pub(crate) struct JobKind {
     perform: unsafe fn(*mut Job, Action<'_>) -> bool,
     cancel: unsafe fn(*mut Job),

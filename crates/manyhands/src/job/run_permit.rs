@@ -9,7 +9,6 @@
 use std::marker::PhantomData;
 
 /// A thread's permission to run code of the user. It has no size.
-#[derive(Debug)]
 #[must_use]
 pub(crate) struct RunPermit<'a>(PhantomData<(&'a mut (), *const ())>);
 

@@ -153,7 +153,6 @@ const PAYLOADS_MAX: usize = 8;
 
 /// Aborts the process when dropped by unwinding, with a message that says why.
 /// [`disarm`](Self::disarm) forgets it.
-#[derive(Debug)]
 #[must_use]
 pub(crate) struct AbortOnUnwind(&'static str);
 

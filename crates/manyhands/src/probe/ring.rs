@@ -6,7 +6,6 @@ use crate::sync::{Mutex, lock};
 use std::collections::VecDeque;
 
 /// Keeps the latest `KEPT` entries.
-#[derive(Debug)]
 pub(crate) struct Ring<T, const KEPT: usize>(Mutex<VecDeque<T>>);
 
 impl<T: Clone, const KEPT: usize> Ring<T, KEPT> {

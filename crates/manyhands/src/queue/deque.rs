@@ -35,7 +35,6 @@ use crate::sync::{Mutex, MutexGuard, fence as barrier, lock};
 use std::ptr::{self, NonNull};
 
 /// A deque of pointers to `T`.
-#[derive(Debug)]
 pub(crate) struct Deque<T> {
     /// Requests of a forcer, read by the owner at every pop.
     signal: AtomicU32,
@@ -389,7 +388,6 @@ fn is_private<T>(job: *mut T) -> bool {
 
 /// The slots of a deque. Other threads hold pointers to them, so this is not a `Box`, which claims unique access when
 /// it moves.
-#[derive(Debug)]
 struct Buffer<T>(NonNull<[AtomicPtr<T>]>);
 
 impl<T> Buffer<T> {

@@ -15,7 +15,6 @@ use crate::sync::Padded;
 use std::iter;
 
 /// Queues of tasks, one or more.
-#[derive(Debug)]
 pub(crate) struct ShardedQueue<T> {
     /// In place, so that where it is the only one it is found without another step.
     first: Padded<TaskQueue<T>>,

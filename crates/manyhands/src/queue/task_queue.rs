@@ -43,7 +43,6 @@ pub(crate) unsafe trait Linked: Sized {
 }
 
 /// Tasks taken together: each one's link leads to the next.
-#[derive(Debug)]
 #[must_use]
 pub(crate) struct Run<T> {
     /// The oldest.

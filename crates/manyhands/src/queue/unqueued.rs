@@ -8,7 +8,6 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 
 /// A task that is in no queue. Its holder alone may queue or perform it; until then it is valid.
-#[derive(Debug)]
 #[must_use = "a task that is in no queue is to be queued or performed"]
 pub(crate) struct Unqueued<T>(NonNull<T>);
 

@@ -206,7 +206,6 @@ impl Drop for EnterGuard<'_> {
 }
 
 /// A thread as the occupant of a slot: a worker's for life, an external thread's for one outermost call.
-#[derive(Debug)]
 pub(crate) struct WorkerGuard {
     /// The slot, until the guard is dropped.
     pub(crate) slot: &'static OccupiedSlot,

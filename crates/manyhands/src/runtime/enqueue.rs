@@ -23,7 +23,6 @@ use std::cell::Cell;
 use std::ptr;
 
 /// A task that was woken or must be dropped, and goes back to the runtime whose registry it is in.
-#[derive(Debug)]
 pub(crate) struct Woken {
     registry: &'static TaskRegistry,
     key: TaskKey,

@@ -28,7 +28,6 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// The shared part of a runtime.
-#[derive(Debug)]
 pub(crate) struct RuntimeInner {
     /// Names it where its tasks are recorded.
     pub(crate) number: RuntimeNumber,

@@ -19,7 +19,6 @@ use crate::timer::{Moment, NEVER};
 use std::sync::Arc;
 
 /// A simulated runtime, current on the calling thread.
-#[derive(Debug)]
 pub(crate) struct Simulator {
     shared: Arc<RuntimeInner>,
     slot: &'static OccupiedSlot,

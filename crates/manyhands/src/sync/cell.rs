@@ -13,7 +13,6 @@ pub(crate) use plain::{MutPtr, UnsafeCell};
 #[cfg(not(loom))]
 mod plain {
     /// A value that several threads may reach.
-    #[derive(Debug)]
     pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
     impl<T> UnsafeCell<T> {
@@ -30,7 +29,6 @@ mod plain {
     }
 
     /// A pointer to the value.
-    #[derive(Debug)]
     pub(crate) struct MutPtr<T>(*mut T);
 
     impl<T> MutPtr<T> {

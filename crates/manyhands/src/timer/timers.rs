@@ -22,7 +22,6 @@ use std::ptr::NonNull;
 use std::task::Waker;
 
 /// A wheel that threads may share.
-#[derive(Debug)]
 pub(crate) struct Timers {
     /// A tick before which nothing is due, or [`NEVER`].
     next_due: AtomicU64,
@@ -30,7 +29,7 @@ pub(crate) struct Timers {
 }
 
 /// The wheel under its lock.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Slots {
     /// Made when it is first needed.
     wheel: Option<Wheel>,

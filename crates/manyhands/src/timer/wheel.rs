@@ -22,7 +22,6 @@ use crate::timer::Moment;
 use std::ptr::{self, NonNull};
 
 /// The part of a timer that the wheel links into its lists.
-#[derive(Debug)]
 pub(crate) struct Node {
     /// What is before it in its list, or `Link::NONE` in no list.
     before: Link,
@@ -160,7 +159,6 @@ pub(crate) enum Step {
 }
 
 /// Timers by the tick at which they are due.
-#[derive(Debug)]
 pub(crate) struct Wheel {
     /// All timers due up to this tick have fired.
     now: u64,

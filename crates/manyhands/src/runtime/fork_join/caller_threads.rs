@@ -16,7 +16,6 @@ use std::cell::{Cell, RefCell};
 use std::ptr;
 
 /// A thread that has run calls alone, in one runtime at a time.
-#[derive(Debug)]
 pub(crate) struct CallerThread {
     pub(crate) calls: UnsharedCalls<Job, RuntimeInner>,
     /// Only compared. Null: none that exists.

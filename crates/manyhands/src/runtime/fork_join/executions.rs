@@ -47,7 +47,6 @@ pub(crate) struct Extent {
 }
 
 /// The result of an attempt to take a part of an execution.
-#[derive(Debug)]
 #[must_use]
 pub(crate) enum Taken<T> {
     /// A part of it.

@@ -35,7 +35,6 @@ pub(crate) struct HelperSlot {
 }
 
 /// A helper's right to touch the call in the slot.
-#[derive(Debug)]
 #[must_use]
 pub(crate) struct HelperGuard<'slot> {
     slot: &'slot HelperSlot,

@@ -112,7 +112,6 @@ unsafe fn help<W: HelpedWork>(open: *const CallHeader) {
 }
 
 /// A helper's check for tasks, between two blocks of a loop, or some closures of a scope.
-#[derive(Debug)]
 pub(crate) struct YieldCheck {
     slot: &'static OccupiedSlot,
     /// Which other slot it watches.

@@ -21,7 +21,6 @@ use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
 
 /// The forks of one runtime.
-#[derive(Debug)]
 pub(crate) struct UnownedForks<T> {
     /// The length of the list.
     count: AtomicUsize,

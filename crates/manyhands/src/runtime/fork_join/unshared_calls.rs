@@ -43,7 +43,6 @@ use crate::sync::{Mutex, fence, lock, process};
 use std::ptr;
 
 /// The calls of one thread. `J` is what the positions of an opened call become, for a monitor with an `R`.
-#[derive(Debug)]
 pub(crate) struct UnsharedCalls<J, R> {
     /// The innermost call, or null.
     current: AtomicPtr<UnsharedCall<J, R>>,
@@ -61,7 +60,6 @@ pub(crate) struct UnsharedCalls<J, R> {
 }
 
 /// A call, in its owner's frame.
-#[derive(Debug)]
 pub(crate) struct UnsharedCall<J, R> {
     open: Open<J, R>,
     outer: *mut Self,

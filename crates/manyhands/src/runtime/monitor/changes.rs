@@ -51,7 +51,6 @@ pub enum ThreadChangeReason {
 }
 
 /// The record of one runtime.
-#[derive(Debug)]
 pub(crate) struct Changes {
     /// The latest, the oldest of them first.
     pub(crate) latest: Ring<ThreadChange, KEPT_MAX>,

@@ -41,7 +41,6 @@ pub(crate) struct Advice {
 }
 
 /// The climber.
-#[derive(Debug)]
 pub(crate) struct HillClimber {
     min: usize,
     max: usize,

@@ -8,7 +8,6 @@ use crate::sync::processor_load::ProcessorTicks;
 use std::time::{Duration, Instant};
 
 /// The samples of one runtime.
-#[derive(Debug)]
 pub(crate) struct HillClimbingSampler {
     climber: HillClimber,
     last: Reading,

@@ -12,7 +12,6 @@ use crate::runtime::policy::{
 use std::time::Duration;
 
 /// How often the monitor sweeps.
-#[derive(Debug)]
 pub(crate) struct Pace {
     /// The time until the next sweep.
     pub(crate) interval: Duration,

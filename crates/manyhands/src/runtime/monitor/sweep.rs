@@ -21,7 +21,7 @@ use crate::sync::clock;
 use std::time::{Duration, Instant};
 
 /// What the monitor remembers from sweep to sweep.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Sweeper {
     threads: Threads,
     burst: BurstMode,

@@ -6,7 +6,6 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::timer::Moment;
 
 /// A runtime's clock.
-#[derive(Debug)]
 pub(crate) enum Clock {
     /// The system's.
     System,

@@ -285,7 +285,6 @@ pub(crate) fn link_outside(
 }
 
 /// What a worker found to do.
-#[derive(Debug)]
 #[must_use]
 pub(crate) enum Next<R> {
     /// Work, at the first look.

@@ -193,9 +193,3 @@ mod elsewhere {
         pub(crate) fn wake_up(&self) {}
     }
 }
-
-impl std::fmt::Debug for Placement {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Placement").finish_non_exhaustive()
-    }
-}

@@ -17,7 +17,6 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::clock;
 
 /// The queues of what is not usual.
-#[derive(Debug)]
 pub(crate) struct PriorityQueues {
     is_used: AtomicBool,
     pub(crate) interactive: ShardedQueue<Job>,

@@ -31,7 +31,6 @@ use crate::sync::clock;
 use std::ptr::{self, NonNull};
 
 /// Something to run, in the worker's hands.
-#[derive(Debug)]
 pub(crate) enum FoundWork {
     /// A job or a task; nobody else will run it.
     Job(Unqueued<Job>),
@@ -267,7 +266,6 @@ pub(super) enum Turn {
 }
 
 /// The rounds of one worker.
-#[derive(Debug)]
 pub(super) struct Rounds {
     /// Of the current round.
     piece: u32,

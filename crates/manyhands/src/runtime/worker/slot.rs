@@ -32,7 +32,7 @@ use std::ptr;
 use std::sync::Arc;
 
 /// One place in a runtime, as any thread sees it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct WorkerSlot {
     /// Where to find this slot in the process-wide table.
     pub(crate) number: SlotNumber,
@@ -102,6 +102,12 @@ pub(crate) enum SlotState {
     Waiting,
     /// A worker that is in the start hook, and has not looked for work yet.
     Starting,
+}
+
+impl std::fmt::Debug for WorkerSlot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "worker slot {}", self.number)
+    }
 }
 
 impl WorkerSlot {
@@ -359,7 +365,6 @@ global! {
     });
 }
 
-#[derive(Debug)]
 struct Pool {
     unused: Vec<&'static WorkerSlot>,
     made: usize,

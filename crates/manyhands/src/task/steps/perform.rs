@@ -61,7 +61,6 @@ pub(crate) enum Step {
 }
 
 /// The runtime is about to end: no task may wait any more.
-#[derive(Debug)]
 pub(crate) struct Closed;
 
 impl<'part, C> ClaimedWork<'part, C> {

@@ -41,7 +41,6 @@ pub(super) fn field(counts: u64, what: Activity) -> usize {
 
 /// While it lives, its worker counts as one that looks for work, so wakers wake no other one. The worker has no permit
 /// meanwhile: nothing of the user's can be called.
-#[derive(Debug)]
 #[must_use]
 pub(crate) struct Searching<'a> {
     idle: &'a Idle,
