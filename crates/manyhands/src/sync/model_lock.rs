@@ -6,7 +6,6 @@
 use crate::sync::{Mutex, MutexGuard, lock};
 
 /// As [`short_lock::ShortLock`](crate::sync::short_lock::ShortLock).
-#[derive(Debug)]
 pub(crate) struct ShortLock<T>(Mutex<T>);
 
 /// As [`short_lock::ShortGuard`](crate::sync::short_lock::ShortGuard).

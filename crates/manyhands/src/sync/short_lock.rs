@@ -28,7 +28,6 @@
 
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::{Backoff, cell, spin_loop};
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
@@ -141,16 +140,6 @@ impl<T> ShortLock<T> {
             backoff.yield_or_sleep(yields);
             yields = YIELDS_MAX.min(2 * yields);
         }
-    }
-}
-
-impl<T> fmt::Debug for ShortLock<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Relaxed: for debugging output.
-        let held = self.held.load(Ordering::Relaxed);
-        f.debug_struct("ShortLock")
-            .field("held", &held)
-            .finish_non_exhaustive()
     }
 }
 

@@ -4,7 +4,6 @@ use shuttle::thread::AccessError;
 use std::cell::Cell;
 
 /// As the standard library's key, for the coroutines.
-#[derive(Debug)]
 pub(crate) struct LocalKey<T: 'static>(pub(crate) shuttle::thread::LocalKey<T>);
 
 impl<T: 'static> LocalKey<T> {

@@ -70,7 +70,6 @@ impl<T: ?Sized> Mutex<T> {
 }
 
 /// As the standard library's.
-#[derive(Debug)]
 pub(crate) struct MutexGuard<'a, T: ?Sized> {
     /// Taken when dropped.
     value: Option<PlainGuard<'a, T>>,
