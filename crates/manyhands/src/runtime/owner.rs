@@ -230,10 +230,6 @@ impl Runtime {
     /// assert!(waiting.join().unwrap_err().is_cancelled());
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
-    #[expect(
-        clippy::must_use_candidate,
-        reason = "most callers do not care about the report"
-    )]
     #[doc(alias = "shutdown")]
     pub fn shutdown_blocking(self) -> ShutdownReport {
         self.shared.close(None)
@@ -270,7 +266,6 @@ impl Runtime {
     /// stuck.join().unwrap();
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
-    #[expect(clippy::must_use_candidate, reason = "as for `shutdown_blocking`")]
     #[doc(alias = "shutdown_timeout")]
     pub fn shutdown_timeout_blocking(self, limit: Duration) -> ShutdownReport {
         self.shared.close(Some(limit))
@@ -285,7 +280,6 @@ impl Runtime {
     /// assert!(runtime.shutdown_background().unfinished.is_empty());
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
-    #[expect(clippy::must_use_candidate, reason = "as for `shutdown_blocking`")]
     pub fn shutdown_background(self) -> ShutdownReport {
         self.shutdown_timeout_blocking(Duration::ZERO)
     }

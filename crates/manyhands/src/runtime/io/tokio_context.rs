@@ -30,10 +30,6 @@ pub(crate) type TokioContextGuard<'context> = Option<&'context TokioContext>;
 
 impl TokioContext {
     /// Starts this process's tokio if the context needs it.
-    #[cfg_attr(
-        not(feature = "tokio"),
-        expect(clippy::unnecessary_wraps, reason = "nothing has to be started")
-    )]
     pub(crate) fn start(self) -> io::Result<Self> {
         match self {
             #[cfg(feature = "tokio")]

@@ -229,11 +229,7 @@ fn goertzel(values: &[f64], cycles: usize) -> Wave {
     Wave(real / len, before * angle.sin() / len)
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a small count, not negative"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "a small count")]
 fn whole(count: f64) -> usize {
     count.round() as usize
 }
