@@ -19,12 +19,6 @@ type Limit = [&'static str; 4];
 const LIMITS: &[Limit] = &[
     [r"\.park\(", "", PARKING, PARKS],
     [r"\.park_timeout\(", "", PARKING, PARKS],
-    [
-        r"\.park_until_timer\(",
-        "",
-        "runtime/fork_join/wait.rs runtime/worker/run_loop.rs",
-        PARKS,
-    ],
     [r"\.poll_park\(", "", "runtime/io/poller.rs", PARKS],
     [
         r"idle\.mark\(",
@@ -106,7 +100,8 @@ const ALLOCATES: &str = r"Box::|Vec::|vec!|Arc::new|format!|collect\(|to_owned\(
 /// Files that park a thread: a worker's sleep and a wait, a thread that waits in a channel and says so, and the
 /// monitor and the driver, on which no job runs.
 const PARKING: &str = "channel/thread.rs runtime/inner.rs runtime/monitor/thread.rs runtime/worker/refused_starts.rs \
-                       runtime/sleep/timers.rs runtime/sleep/waking.rs integrations/tokio_driver/driver.rs";
+                       runtime/fork_join/wait.rs runtime/worker/run_loop.rs runtime/sleep/waking.rs \
+                       integrations/tokio_driver/driver.rs";
 const PARKS: &str = "who parks has said to the idle protocol that it sleeps";
 
 static PATTERNS: LazyLock<RegexSet> = LazyLock::new(|| {

@@ -155,7 +155,8 @@ impl Waiter for OnSlot {
         declare_blocked(slot, || {
             rest.while_asleep(is_asleep, || {
                 slot.counters.parked.bump();
-                slot.park_until_timer(limit.into_iter().chain(refused_starts::retry_pause()).min());
+                let limit = limit.into_iter().chain(refused_starts::retry_pause()).min();
+                slot.parker.park_timeout(slot.time_to_sleep(limit));
                 refused_starts::try_again();
                 if slot.fire_timers()
                     && let Some(shared) = shared

@@ -82,11 +82,6 @@ impl RuntimeInner {
 }
 
 impl OccupiedSlot {
-    /// Parks until it is unparked, its next timer is due, or `limit` is over.
-    pub(crate) fn park_until_timer(&self, limit: Option<Duration>) {
-        self.parker.park_timeout(self.time_to_sleep(limit));
-    }
-
     /// The time until the occupant's next timer is due, or `limit` is over.
     pub(crate) fn time_to_sleep(&self, limit: Option<Duration>) -> Option<Duration> {
         let next_timer = until(self.timers.next_due(), Moment::now);

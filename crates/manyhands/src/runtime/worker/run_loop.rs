@@ -217,7 +217,7 @@ impl waking::Worker for AtWork<'_> {
                 shared.idle.call_for_short_task();
             }
         } else {
-            slot.park_until_timer(limit);
+            slot.parker.park_timeout(slot.time_to_sleep(limit));
         }
     }
 
