@@ -23,9 +23,9 @@
 //!
 //! Unsafe: wheels and timers are reached by pointer, and pointers are shared by the rules above.
 
-use crate::sync::MutexGuard;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::cell::UnsafeCell;
+use crate::sync::{MutexGuard, lock};
 use crate::timer::Moment;
 use crate::timer::timers::{Slots, Timers};
 use crate::timer::wheel::Node;
@@ -122,7 +122,7 @@ impl Entry {
     ) -> Result<bool, Waker> {
         let entry = self.into_ref().get_ref();
         assert!(entry.is_idle(), "a timer waits in one wheel");
-        let mut slots = timers.lock();
+        let mut slots = lock(&timers.slots);
         let Some(wheel) = slots.open_at(now) else {
             drop(slots);
             return Err(waker);
@@ -192,7 +192,7 @@ impl Entry {
         }
         // SAFETY: stored by `link`, from a `'static` reference.
         let timers: &'static Timers = unsafe { &*linked };
-        let mut slots = timers.lock();
+        let mut slots = lock(&timers.slots);
         // Relaxed: the lock orders it.
         let is_linked = self.state.load(Ordering::Relaxed) == linked;
         is_linked.then(|| f(&mut slots))

@@ -25,7 +25,7 @@ use std::task::Waker;
 pub(crate) struct Timers {
     /// A tick before which nothing is due, or [`NEVER`].
     next_due: AtomicU64,
-    slots: Mutex<Slots>,
+    pub(super) slots: Mutex<Slots>,
 }
 
 /// The wheel under its lock.
@@ -120,10 +120,6 @@ impl Timers {
         lock(&UNUSED).push(self);
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Slots> {
-        lock(&self.slots)
-    }
-
     /// Under the lock: an entry was inserted that is due at `tick`. Returns whether that is before all others.
     pub(super) fn note_inserted(&self, _locked: &MutexGuard<'_, Slots>, tick: u64) -> bool {
         let is_earliest = tick < self.next_due();
@@ -149,7 +145,8 @@ impl Timers {
             match wheel.step(now) {
                 Step::Due(node) => {
                     // SAFETY: the node was taken out just now, so it is valid and no other thread reaches it.
-                    lateness.add(now.saturating_sub(unsafe { node.as_ref() }.tick_due()));
+                    let deadline = unsafe { Node::deadline(node) };
+                    lateness.add(now.saturating_sub(deadline.tick_due()));
                     // SAFETY: the lock is held, and the node was taken out just now.
                     *place = unsafe { Entry::fire(node, true) };
                 }

@@ -77,11 +77,6 @@ impl Neighbour {
 }
 
 impl Node {
-    /// The first tick at which it is due.
-    pub(crate) fn tick_due(&self) -> u64 {
-        self.deadline.tick_due()
-    }
-
     /// A node that is in no wheel.
     pub(crate) fn new(deadline: Moment) -> Self {
         Self {
