@@ -3,6 +3,7 @@
 use crate::recording::{NoMoreThreads, Observed, RuntimeSnapshot, WorkerSnapshot, WorkerState};
 use crate::runtime::metrics::QUEUED_MAX;
 use crate::runtime::{RuntimeInner, SlotState, ThreadChangeReason, WorkerSlot};
+use crate::sync::thread_state;
 
 impl Observed for RuntimeInner {
     fn observe(&self) -> RuntimeSnapshot {
@@ -55,6 +56,6 @@ fn worker(slot: &'static WorkerSlot) -> Option<WorkerSnapshot> {
         completed: slot.counters.finished.read(),
         steals: slot.counters.stolen.read(),
         parks: slot.counters.parked.read(),
-        thread: slot.thread_number(),
+        thread: thread_state::number(slot.thread()),
     })
 }

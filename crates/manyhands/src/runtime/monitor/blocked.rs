@@ -14,7 +14,7 @@ use crate::runtime::monitor::detector::{Look, ThreadVerdict, Watch};
 use crate::runtime::monitor::starved::{Long, SeenJob};
 use crate::runtime::policy::{IN_DOUBT, LONG};
 use crate::runtime::{RuntimeInner, SlotState, WorkerSlot, waking};
-use crate::sync::{clock, processor_load};
+use crate::sync::{clock, processor_load, thread_state};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -112,7 +112,7 @@ fn look_at(
     let look = Look {
         at: since_first(now),
         job: slot.job(),
-        cpu_nanos: slot.cpu_nanos(),
+        cpu_nanos: thread_state::cpu_nanos(slot.thread()),
     };
     let blocked_after = if slot.occupant() == SlotState::Starting {
         // It will soon run the work that waits.
@@ -120,7 +120,8 @@ fn look_at(
     } else {
         blocked_after
     };
-    watch.look(look, blocked_after, || slot.activity())
+    let activity = || thread_state::activity(slot.thread());
+    watch.look(look, blocked_after, activity)
 }
 
 /// The time as the detector counts it.

@@ -25,7 +25,7 @@ use crate::runtime::fork_join::executions::Executions;
 use crate::runtime::worker::placement::Placement;
 use crate::runtime::{CountedFlag, HelperSlot, OccupiedSlot, Signal, StealGrace};
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use crate::sync::{Mutex, Padded, Parker, global, leak, lock, process, thread_state};
+use crate::sync::{Mutex, Padded, Parker, global, leak, lock, process};
 use crate::timer::Timers;
 use std::panic::Location;
 use std::ptr;
@@ -55,7 +55,7 @@ pub(crate) struct WorkerSlot {
     /// What the occupant has done.
     pub(crate) counters: Padded<SlotCounters>,
     /// Names the occupant's thread, or 0. Written by it, read by the monitor.
-    pub(super) thread: AtomicU64,
+    thread: AtomicU64,
     /// How many external threads have occupied it: the number of the occupant's call, if it is one.
     calls: AtomicU64,
     /// Where the occupant, a worker, wakes up.
@@ -274,17 +274,10 @@ impl WorkerSlot {
         ][occupant as usize]
     }
 
-    /// Monitor: what the scheduler has the occupant's thread do.
-    pub(crate) fn activity(&self) -> Option<thread_state::Activity> {
-        // Relaxed: the number stands alone.
-        thread_state::activity(self.thread.load(Ordering::Relaxed))
-    }
-
-    /// The system's number of the occupant's thread, or 0.
-    #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-    pub(crate) fn thread_number(&self) -> i32 {
-        // Relaxed: the number stands alone.
-        thread_state::number(self.thread.load(Ordering::Relaxed))
+    /// The name of the occupant's thread (`sync/thread_state.rs`), or 0.
+    pub(crate) fn thread(&self) -> u64 {
+        // Relaxed: the name stands alone.
+        self.thread.load(Ordering::Relaxed)
     }
 
     /// Monitor: a number for what the occupant works on, another one for other work. `None` while it works on
@@ -328,12 +321,6 @@ impl WorkerSlot {
         // Relaxed: as above.
         let since = self.in_long_kind_since.load(Ordering::Relaxed);
         (since != 0).then_some(since)
-    }
-
-    /// Monitor: the processor time of the occupant's thread.
-    pub(crate) fn cpu_nanos(&self) -> Option<u64> {
-        // Relaxed: the number stands alone.
-        thread_state::cpu_nanos(self.thread.load(Ordering::Relaxed))
     }
 
     /// The execution the occupant waits for.

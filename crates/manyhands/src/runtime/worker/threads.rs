@@ -128,8 +128,8 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     slot.run_undeclared(|| Settings::run_hook(shared.settings.on_start.as_ref(), index));
     slot.set_occupant(SlotState::Running);
     slot.is_not_blocked();
-    // Now its thread is as the user wants it. Relaxed: this thread wrote the number.
-    let thread = thread_state::number(slot.thread.load(Ordering::Relaxed));
+    // Now its thread is as the user wants it.
+    let thread = thread_state::number(slot.thread());
     slot.placement.begin(thread);
     // The thread that has started this one may have been refused the monitor's.
     shared.arm_monitor();
