@@ -35,13 +35,6 @@ impl<T: 'static> LocalKey<Cell<T>> {
         self.with(|cell| cell.set(value));
     }
 
-    pub(crate) fn take(&'static self) -> T
-    where
-        T: Default,
-    {
-        self.with(Cell::take)
-    }
-
     pub(crate) fn replace(&'static self, value: T) -> T {
         self.with(|cell| cell.replace(value))
     }

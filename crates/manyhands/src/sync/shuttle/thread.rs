@@ -12,18 +12,15 @@ pub(crate) use shuttle::thread::{ThreadId, current};
 pub(crate) use world::{panicking, yield_now};
 
 /// As the standard library's.
-#[derive(Debug, Default)]
-pub(crate) struct Builder {
-    name: Option<String>,
-}
+pub(crate) struct Builder(shuttle::thread::Builder);
 
 impl Builder {
     pub(crate) fn new() -> Self {
-        Self::default()
+        Self(shuttle::thread::Builder::new())
     }
 
     pub(crate) fn name(self, name: String) -> Self {
-        Self { name: Some(name) }
+        Self(self.0.name(name))
     }
 
     /// Stacks are all of one size.
@@ -39,11 +36,7 @@ impl Builder {
     {
         let end = Arc::new(End::default());
         let its_end = Arc::clone(&end);
-        let mut builder = shuttle::thread::Builder::new();
-        if let Some(name) = self.name {
-            builder = builder.name(name);
-        }
-        let inner = builder.spawn(move || {
+        let inner = self.0.spawn(move || {
             let result = catch_unwind(AssertUnwindSafe(f));
             // Relaxed: all run on one thread of the system.
             its_end.has_come.store(true, Ordering::Relaxed);
