@@ -53,7 +53,7 @@ use loom::cell::UnsafeCell;
 use loom::model::Builder;
 use loom::thread;
 use std::pin::Pin;
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -288,7 +288,7 @@ impl Work {
     /// For a queue.
     fn unqueued(&self) -> Unqueued<Self> {
         // SAFETY: 1. nothing is freed before the model's end; 2. work that is queued twice is done twice, which shows.
-        unsafe { Unqueued::new(NonNull::from(self)) }
+        unsafe { Unqueued::new(self.as_ptr()) }
     }
 
     /// The work from a queue.

@@ -110,7 +110,7 @@ mod tests {
     use super::{SHARDS_MAX, ShardedQueue};
     use crate::queue::{Linked, Unqueued};
     use crate::sync::atomic::AtomicPtr;
-    use std::ptr::{self, NonNull};
+    use std::ptr;
 
     struct Node {
         link: AtomicPtr<Self>,
@@ -127,7 +127,7 @@ mod tests {
 
     fn push(queue: &ShardedQueue<Node>, pusher: usize, value: usize) {
         let link = AtomicPtr::new(ptr::null_mut());
-        let node = NonNull::from(Box::leak(Box::new(Node { link, value })));
+        let node = Box::into_raw(Box::new(Node { link, value }));
         // SAFETY: 1. leaked until taken; 2. new.
         queue.shard(pusher).push(unsafe { Unqueued::new(node) });
     }
@@ -135,7 +135,7 @@ mod tests {
     fn take(queue: &ShardedQueue<Node>, first: usize) -> Option<usize> {
         let run = queue.take(|| first, 1)?;
         let node = run.split_first().0.into_raw();
-        // SAFETY: taken, so only this thread has it, and it came from `Box::leak`.
+        // SAFETY: taken, so only this thread has it, and it came from `Box::into_raw`.
         Some(unsafe { Box::from_raw(node) }.value)
     }
 

@@ -27,7 +27,7 @@ use super::Unqueued;
 use crate::probe::SharedCounter;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use crate::sync::{Backoff, Padded, prefetch_for_reading, spin_loop};
-use std::ptr::{self, NonNull};
+use std::ptr;
 
 /// A task that can be in a [`TaskQueue`].
 ///
@@ -57,7 +57,7 @@ impl<T: Linked> Run<T> {
     #[inline]
     pub(crate) fn split_first(self) -> (Unqueued<T>, Option<Self>) {
         // SAFETY: 1. and 2.: taken from a queue, and not given back.
-        let first = unsafe { taken(self.first) };
+        let first = unsafe { Unqueued::new(self.first) };
         let rest = (self.len > 1).then(|| {
             // SAFETY: every task of a run is valid.
             let link = unsafe { T::link(self.first) };
@@ -347,24 +347,12 @@ impl<T: Linked> TaskQueue<T> {
     }
 }
 
-/// A task that was taken, in its taker's hands.
-///
-/// # Safety
-/// As for [`Unqueued::new`].
-#[inline]
-unsafe fn taken<T>(task: *mut T) -> Unqueued<T> {
-    // SAFETY: a queue holds no null.
-    let task = unsafe { NonNull::new_unchecked(task) };
-    // SAFETY: by the caller's promise.
-    unsafe { Unqueued::new(task) }
-}
-
 /// Longer than another taker needs for a run, unless it has lost its processor.
 const OWN_ATTEMPTS: u32 = if cfg!(loom) { 1 } else { 128 };
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Linked, TaskQueue, taken};
+    use super::{Linked, TaskQueue, Unqueued};
     use crate::sync::atomic::{AtomicPtr, Ordering};
     use std::ptr;
 
@@ -387,7 +375,7 @@ mod tests {
             value,
         });
         // SAFETY: 1. leaked until taken; 2. new.
-        queue.push(unsafe { taken(Box::into_raw(node)) });
+        queue.push(unsafe { Unqueued::new(Box::into_raw(node)) });
     }
 
     fn take(queue: &TaskQueue<Node>) -> Option<usize> {

@@ -17,8 +17,9 @@ impl<T> Unqueued<T> {
     /// # Safety
     /// 1. `task` is valid until it is performed. 2. It is in no queue, and nobody else queues or performs it.
     #[inline]
-    pub(crate) unsafe fn new(task: NonNull<T>) -> Self {
-        Self(task)
+    pub(crate) unsafe fn new(task: *mut T) -> Self {
+        // SAFETY: what is valid is not null.
+        Self(unsafe { NonNull::new_unchecked(task) })
     }
 
     /// The task as a pointer, also to what it heads.

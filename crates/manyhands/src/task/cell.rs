@@ -246,7 +246,7 @@ impl QueuePart {
     /// The part as a queue has it.
     pub(super) fn into_job(self) -> Unqueued<Job> {
         // SAFETY: 1. the part keeps the cell; 2. it cannot be copied.
-        unsafe { Unqueued::new(self.into_raw().cast()) }
+        unsafe { Unqueued::new(self.into_raw().cast().as_ptr()) }
     }
 }
 

@@ -50,7 +50,7 @@ where
         closure,
     });
     // SAFETY: 1. valid until it is performed; 2. new.
-    let job = unsafe { Unqueued::new(cell.cast()) };
+    let job = unsafe { Unqueued::new(cell.cast().as_ptr()) };
     enqueue_new(job, Priority::Normal);
 }
 

@@ -156,7 +156,7 @@ impl<'scope> Scope<'scope> {
             closure,
         });
         // SAFETY: 1. valid until it is performed, which `run_scope` waits for; 2. new.
-        let job = unsafe { Unqueued::new(spawned.cast()) };
+        let job = unsafe { Unqueued::new(spawned.cast().as_ptr()) };
         let sleeper = self.closures.push(job, self.spawner());
         if let Some((slot, helper_slot)) = self.place {
             helper_slot.invite();

@@ -28,7 +28,7 @@ use crate::runtime::{
     Extent, HelperSlot, OccupiedSlot, Priority, RuntimeInner, WorkerSlot, waking,
 };
 use crate::sync::clock;
-use std::ptr::{self, NonNull};
+use std::ptr;
 
 /// Something to run, in the worker's hands.
 pub(crate) enum FoundWork {
@@ -45,8 +45,6 @@ impl FoundWork {
     /// The caller has taken it from a deque, or from those that thieves have passed on.
     #[inline]
     pub(crate) unsafe fn fork(fork: *mut Job) -> Self {
-        // SAFETY: a fork that can be taken is there.
-        let fork = unsafe { NonNull::new_unchecked(fork) };
         // SAFETY: 1. its owner waits until it is performed; 2. taken.
         Self::Job(unsafe { Unqueued::new(fork) })
     }
