@@ -25,7 +25,7 @@ pub(crate) mod process;
 pub(crate) mod processor_load;
 mod reactor;
 #[cfg(loom)]
-mod seq_cst;
+pub(crate) mod seq_cst;
 pub(crate) mod short_lock;
 #[cfg(shuttle)]
 pub(crate) mod shuttle;
@@ -86,48 +86,28 @@ pub(crate) use wait_until::wait_until;
 
 use std::sync::{PoisonError, TryLockError};
 
-/// Atomic types and orderings.
-#[cfg(not(shuttle))]
-pub(crate) mod atomic {
-    #[cfg(loom)]
-    pub(crate) use crate::sync::seq_cst::{
-        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize,
-    };
-    #[cfg(all(test, not(any(loom, miri))))]
-    pub(crate) use crate::sync::writers::{
-        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
-    };
-    #[cfg(loom)]
-    pub(crate) use loom::sync::atomic::{Ordering, fence};
-    #[cfg(all(not(loom), any(not(test), miri)))]
-    pub(crate) use std::sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
-    };
-}
+// Atomic types and orderings.
+#[cfg(loom)]
+pub(crate) use seq_cst as atomic;
+#[cfg(all(any(not(test), miri), not(any(loom, shuttle))))]
+pub(crate) use std::sync::atomic;
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+pub(crate) use writers as atomic;
 
-/// Atomics of counters. They take part in no protocol, so the models leave their orders unexplored.
-pub(crate) mod counting {
-    #[cfg(all(test, not(any(loom, shuttle, miri))))]
-    pub(crate) use crate::sync::writers::{AtomicU64, Ordering};
-    #[cfg(any(not(test), loom, shuttle, miri))]
-    pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
-}
+// Atomics of counters. They take part in no protocol, so the models leave their orders unexplored.
+#[cfg(any(not(test), loom, shuttle, miri))]
+pub(crate) use std::sync::atomic as counting;
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+pub(crate) use writers as counting;
 
 #[cfg(loom)]
 pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
+#[cfg(loom)]
+pub(crate) use loom::thread;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
-
-/// Threads: spawning and handles.
-#[cfg(not(shuttle))]
-pub(crate) mod thread {
-    #[cfg(loom)]
-    pub(crate) use loom::thread::{Builder, JoinHandle, ThreadId, current, panicking, yield_now};
-    #[cfg(not(loom))]
-    pub(crate) use std::thread::{
-        Builder, JoinHandle, ThreadId, current, panicking, sleep, yield_now,
-    };
-}
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use std::thread;
 
 /// Tells the processor (or the model checker) that this thread is spinning.
 #[inline]

@@ -7,7 +7,7 @@
 //! Not built outside the models.
 
 use crate::sync::wrapped_atomic::wrapped_atomic;
-use loom::sync::atomic::{Ordering, fence};
+pub(crate) use loom::sync::atomic::{Ordering, fence};
 
 macro_rules! atomic {
     ($name:ident $(<$pointee:ident>)?, $value:ty, $modify:tt) => {
