@@ -11,9 +11,7 @@ pub(crate) mod clock;
 pub(crate) mod fence;
 pub(crate) mod files;
 #[cfg(loom)]
-mod model_lock;
-#[cfg(loom)]
-mod model_once;
+mod model_locks;
 mod padded;
 mod park;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
@@ -64,9 +62,7 @@ pub(crate) use affinity::allowed_cpus;
 pub(crate) use affinity::{CpuSet, current_cpu};
 pub(crate) use backoff::Backoff;
 #[cfg(loom)]
-pub(crate) use model_lock::{ShortGuard, ShortLock};
-#[cfg(loom)]
-pub(crate) use model_once::OnceLock;
+pub(crate) use model_locks::{OnceLock, ShortGuard, ShortLock};
 pub(crate) use padded::Padded;
 pub(crate) use park::Parker;
 pub(crate) use prefetch::{prefetch_for_reading, prefetch_for_writing};

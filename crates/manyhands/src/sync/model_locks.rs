@@ -1,13 +1,49 @@
-//! Replaces the standard `OnceLock`, so that the models see what it orders: a thread that reads the
-//! value also sees what was written before it. Writers take turns.
+//! Two locks of the models, in place of what the library has.
+//!
+//! The short lock, in the models of its users: a lock that blocks, because a spinning one takes the model checker too many
+//! steps. The short lock has a model of its own. And the standard `OnceLock`, so that the models see what it orders: a thread
+//! that reads the value also sees what was written before it. Writers take turns.
 //!
 //! Not built outside the models.
 //!
-//! Unsafe: once written, the value is shared by reference.
+//! Unsafe: once written, the value of a `OnceLock` is shared by reference.
 
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, MutexGuard, lock};
 use loom::cell::UnsafeCell;
+
+/// As [`short_lock::ShortLock`](crate::sync::short_lock::ShortLock).
+pub(crate) struct ShortLock<T>(Mutex<T>);
+
+/// As [`short_lock::ShortGuard`](crate::sync::short_lock::ShortGuard).
+pub(crate) type ShortGuard<'a, T> = MutexGuard<'a, T>;
+
+impl<T> ShortLock<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(Mutex::new(value))
+    }
+
+    pub(crate) fn with_patience(value: T, _operations: usize) -> Self {
+        Self::new(value)
+    }
+
+    pub(crate) fn lock(&self) -> ShortGuard<'_, T> {
+        lock(&self.0)
+    }
+
+    pub(crate) fn lock_patiently(&self) -> ShortGuard<'_, T> {
+        self.lock()
+    }
+
+    /// Not known here.
+    pub(crate) fn version(&self) -> Option<u32> {
+        None
+    }
+
+    pub(crate) fn version_after(_guard: &ShortGuard<'_, T>) -> u32 {
+        0
+    }
+}
 
 /// As [`std::sync::OnceLock`].
 pub(crate) struct OnceLock<T> {
