@@ -45,7 +45,8 @@ impl Threads {
         now: Instant,
         blocked_after: Duration,
     ) -> Found {
-        let recheck = self.begins_recheck(now);
+        // Threads that count as blocked are looked at, too.
+        let recheck = is_due(&mut self.rechecked, now, LONG);
         let mut found = Found::default();
         let (mut asleep, mut others_run) = (Vec::new(), false);
         for slot in shared.all_slots() {
@@ -91,16 +92,16 @@ impl Threads {
         }
         found
     }
+}
 
-    /// Whether threads that count as blocked are looked at in this sweep too.
-    fn begins_recheck(&mut self, now: Instant) -> bool {
-        let is_long_ago = |last| now.saturating_duration_since(last) >= LONG;
-        let is_due = self.rechecked.is_none_or(is_long_ago);
-        if is_due {
-            self.rechecked = Some(now);
-        }
-        is_due
+/// Whether the last time is `apart` ago, or there was none. If so it is now.
+pub(super) fn is_due(last: &mut Option<Instant>, now: Instant, apart: Duration) -> bool {
+    let is_long_ago = |last| now.saturating_duration_since(last) >= apart;
+    let is_due = last.is_none_or(is_long_ago);
+    if is_due {
+        *last = Some(now);
     }
+    is_due
 }
 
 fn look_at(

@@ -6,7 +6,7 @@
 //!
 //! Not here: when sweeps are made (`thread.rs`).
 
-use crate::runtime::monitor::blocked::{Found, Threads};
+use crate::runtime::monitor::blocked::{Found, Threads, is_due};
 use crate::runtime::monitor::burst::BurstMode;
 use crate::runtime::monitor::hill_climbing_sampler::HillClimbingSampler;
 use crate::runtime::monitor::memory;
@@ -206,10 +206,8 @@ impl Sweeper {
         now: Instant,
         is_scarce: impl FnOnce() -> bool,
     ) {
-        let is_long_ago = |last| now.saturating_duration_since(last) >= STALLED_AFTER;
-        let is_due = self.memory_checked.is_none_or(is_long_ago);
-        if is_due && (shared.idle.has_spare_threads() || shared.idle.is_scarce()) {
-            self.memory_checked = Some(now);
+        let matters = shared.idle.has_spare_threads() || shared.idle.is_scarce();
+        if matters && is_due(&mut self.memory_checked, now, STALLED_AFTER) {
             shared.idle.set_scarce(is_scarce());
         }
     }
