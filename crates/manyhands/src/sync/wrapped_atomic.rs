@@ -1,13 +1,12 @@
 //! What the atomics of the models and those of the explorations have in common: wrappers with the standard library's
 //! names. Each access goes through one of two functions that the user of the macro defines: `access`, and `modify` if it takes
-//! the cache line for itself.
+//! the cache line for itself. A third, `fails`, says whether a weak exchange fails now for no reason.
 //!
 //! Not here: what such an access does (`seq_cst.rs`, `shuttle/atomic.rs`, `tests/writers.rs`).
 //!
 //! Not built outside of models, explorations and unit tests.
 
-/// A type around `$module`'s of the same name, with the methods that both kinds have. `compare_exchange_weak` is
-/// left to the user of the macro.
+/// A type around `$module`'s of the same name, with the methods that both kinds have.
 macro_rules! wrapped_atomic {
     ($($module:ident)::+, $name:ident $(<$pointee:ident>)?, $value:ty, [$($modify:ident),*]) => {
         /// As the standard library's.
@@ -53,6 +52,22 @@ macro_rules! wrapped_atomic {
             }
 
             #[track_caller]
+            pub(crate) fn compare_exchange_weak(
+                &self,
+                expected: $value,
+                value: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                modify(self, success, || {
+                    if fails() {
+                        return Err(self.0.load(failure));
+                    }
+                    self.0.compare_exchange(expected, value, success, failure)
+                })
+            }
+
+            #[track_caller]
             pub(crate) fn fetch_update(
                 &self,
                 set: Ordering,
@@ -79,8 +94,7 @@ macro_rules! wrapped_atomic {
     };
 }
 
-/// The library's atomics around the standard library's. The user of the macro also defines `fails`: whether a weak exchange
-/// fails now for no reason.
+/// The library's atomics around the standard library's.
 macro_rules! std_atomics {
     () => {
         std_atomics!(AtomicBool, bool, [fetch_or, fetch_and]);
@@ -102,22 +116,6 @@ macro_rules! std_atomics {
         impl $(<$pointee>)? $name $(<$pointee>)? {
             pub(crate) const fn new(value: $value) -> Self {
                 Self(std::sync::atomic::$name::new(value))
-            }
-
-            #[track_caller]
-            pub(crate) fn compare_exchange_weak(
-                &self,
-                expected: $value,
-                value: $value,
-                success: Ordering,
-                failure: Ordering,
-            ) -> Result<$value, $value> {
-                modify(self, success, || {
-                    if fails() {
-                        return Err(self.0.load(failure));
-                    }
-                    self.0.compare_exchange(expected, value, success, failure)
-                })
             }
 
             pub(crate) fn get_mut(&mut self) -> &mut $value {
