@@ -20,7 +20,6 @@ use crate::recording::LoopObserver;
 use std::mem;
 
 /// What the owner knows about the present loop.
-#[derive(Debug)]
 pub(super) struct Contention {
     /// An item's time alone, as last measured.
     alone: Rate,

@@ -28,7 +28,6 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Padded, thread};
 
 /// The ranges of one loop.
-#[derive(Debug)]
 pub(crate) struct RangeSet {
     inline: [Padded<RunnerRange>; INLINE],
     more: Box<[Padded<RunnerRange>]>,

@@ -43,7 +43,6 @@ use crate::sync::Parker;
 use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// The positions of one loop, and the slot in which it is open.
-#[derive(Debug)]
 pub(crate) struct Sharing<'slot> {
     slot: &'slot HelperSlot,
     /// The owner's parker.

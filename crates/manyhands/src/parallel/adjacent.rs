@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Adjacent positions, and what was made of their items.
-#[derive(Debug)]
 pub(crate) struct Run<V> {
     pub(crate) positions: Range<u64>,
     pub(crate) value: V,
@@ -31,7 +30,6 @@ impl<V> Run<V> {
 }
 
 /// Runs that do not overlap.
-#[derive(Debug)]
 pub(crate) struct AdjacentRuns<V> {
     /// Where the one at position 0 ends, and its value.
     first: Option<(u64, V)>,

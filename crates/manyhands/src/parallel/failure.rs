@@ -128,7 +128,6 @@ impl<E> Failures<E> {
 }
 
 /// Collects failures.
-#[derive(Debug)]
 pub(crate) struct Gathered<E>(Mutex<Vec<(u64, Failure<E>)>>);
 
 impl<E> Gathered<E> {

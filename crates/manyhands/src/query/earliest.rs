@@ -10,7 +10,6 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 
 /// The match with the lowest position so far.
-#[derive(Debug)]
 pub(crate) struct Earliest<T> {
     until: Until,
     end: AtomicU64,

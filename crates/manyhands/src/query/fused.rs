@@ -12,7 +12,6 @@ use crate::query::pipeline::Pipeline;
 use crate::query::run::QueryRun;
 
 /// The items of a pipeline, and what changes each block of them.
-#[derive(Debug)]
 pub(crate) struct Fused<P, A>(pub(crate) P, pub(crate) A);
 
 impl<P: Pipeline, A: AdaptItem<P::Item, Output: Send> + Send> Pipeline for Fused<P, A> {

@@ -22,7 +22,6 @@ use crate::recording::{CallLimit, FoundConcurrency, LevelTrial};
 use std::time::{Duration, Instant};
 
 /// The state machine.
-#[derive(Debug)]
 pub(super) struct Tuner {
     limits: Concurrency,
     phase: Phase,

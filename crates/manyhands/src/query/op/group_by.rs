@@ -187,7 +187,6 @@ impl<V: Send> Gather<V> for KeepAll {
 }
 
 /// Folds a group into one value. See [`Query::aggregate_by`].
-#[derive(Debug)]
 pub(super) struct Aggregate<S, F> {
     seed: S,
     fold: F,
