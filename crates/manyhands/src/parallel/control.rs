@@ -74,7 +74,9 @@ impl Control<'_> {
     #[doc(alias = "Break")]
     pub fn break_at_current(&self) {
         self.state.claim_kind(BROKEN);
-        self.state.cut_at(self.position + 1);
+        let end = self.position + 1;
+        // Relaxed: see the file's header.
+        self.state.end.fetch_min(end, Ordering::Relaxed);
     }
 
     /// Nothing more needs to run, at any position.
@@ -124,7 +126,7 @@ impl Control<'_> {
     #[doc(alias = "ShouldExitCurrentIteration")]
     #[must_use]
     pub fn should_exit(&self) -> bool {
-        self.token.is_some_and(Token::is_cancelled) || self.state.limit() <= self.position
+        self.token.is_some_and(Token::is_cancelled) || self.state.end() <= self.position
     }
 
     /// Whether the loop was stopped.
@@ -213,12 +215,6 @@ impl LoopState {
         self.cut_off.store(1, Ordering::Relaxed);
     }
 
-    /// Positions from `end` on need not be run.
-    pub(super) fn cut_at(&self, end: u64) {
-        // Relaxed: see the file's header.
-        self.end.fetch_min(end, Ordering::Relaxed);
-    }
-
     /// The view of the body at `position`.
     pub(super) fn control<'a>(&'a self, position: u64, token: Option<&'a Token>) -> Control<'a> {
         Control {
@@ -239,16 +235,6 @@ impl LoopState {
         // Relaxed: see the file's header.
         let end = self.end.load(Ordering::Relaxed);
         (end != u64::MAX).then(|| end - 1)
-    }
-
-    /// Positions from here on need not be run.
-    fn limit(&self) -> u64 {
-        // Relaxed, both: see the file's header.
-        if self.cut_off.load(Ordering::Relaxed) != 0 {
-            0
-        } else {
-            self.end.load(Ordering::Relaxed)
-        }
     }
 
     fn kind(&self) -> u32 {
@@ -273,9 +259,14 @@ impl LoopState {
     }
 }
 
-impl Watch for LoopState {
+impl Watch for &LoopState {
     fn end(&self) -> u64 {
-        self.limit()
+        // Relaxed, both: see the file's header.
+        if self.cut_off.load(Ordering::Relaxed) != 0 {
+            0
+        } else {
+            self.end.load(Ordering::Relaxed)
+        }
     }
 
     fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item> {
@@ -289,13 +280,15 @@ impl Watch for LoopState {
 
 /// Cut short by either. The second hears of panics.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Both<A, B>(pub(super) A, pub(super) B);
+pub(crate) struct Both<A, B>(pub(crate) A, pub(crate) B);
 
-impl<A: Watch, B: Watch> Watch for Both<A, &B> {
+impl<A: Watch, B: Watch> Watch for Both<A, B> {
+    #[inline]
     fn end(&self) -> u64 {
         self.0.end().min(self.1.end())
     }
 
+    #[inline]
     fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item> {
         self.1.limit(first, self.0.limit(first, items))
     }

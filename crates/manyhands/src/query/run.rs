@@ -5,6 +5,7 @@
 use crate::cancel::{Cancelled, Token};
 use crate::engine::consumer::{Consumer, Ending, Grouping, Watch};
 use crate::engine::{HelperPolicy, Plan, SharingPlan, Until};
+use crate::parallel::control::Both;
 use crate::parallel::options::Options;
 use crate::query::consumer_adapter::AdaptItem;
 use crate::recording::Site;
@@ -131,14 +132,12 @@ impl<'a, E: Ending> QueryRun<'a, E> {
         self
     }
 
-    /// The same run, which ends also when `unwanted` is cancelled.
-    pub(crate) fn while_wanted<'t>(self, unwanted: &'t Token) -> QueryRun<'a, WhileWanted<'t, E>> {
+    /// The same run, which ends also when `unwanted` is cancelled: the items are not wanted any more. That is checked
+    /// before each item of the source, and by all operators that gather.
+    pub(crate) fn while_wanted<'t>(self, unwanted: &'t Token) -> QueryRun<'a, Both<E, &'t Token>> {
         QueryRun {
             settings: self.settings,
-            ending: WhileWanted {
-                ending: self.ending,
-                unwanted,
-            },
+            ending: Both(self.ending, unwanted),
             site: self.site,
         }
     }
@@ -186,34 +185,10 @@ impl<E: Ending> Ending for Deterministic<E> {
     fn token(&self) -> Option<&Token> {
         self.0.token()
     }
-
-    fn cancelled(&self) -> Option<Cancelled> {
-        self.0.cancelled()
-    }
 }
 
-/// Ends also when the items are not wanted any more: checked before each item of the source, and by all operators that
-/// gather.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct WhileWanted<'t, E> {
-    ending: E,
-    unwanted: &'t Token,
-}
-
-impl<E: Watch> Watch for WhileWanted<'_, E> {
-    #[inline]
-    fn end(&self) -> u64 {
-        self.ending.end().min(self.unwanted.end())
-    }
-
-    #[inline]
-    fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item> {
-        let items = self.ending.limit(first, items);
-        self.unwanted.limit(first, items)
-    }
-}
-
-impl<E: Ending> Ending for WhileWanted<'_, E> {
+/// Of a run [`while_wanted`](QueryRun::while_wanted).
+impl<E: Ending> Ending for Both<E, &Token> {
     const GROUPING: Grouping = E::GROUPING;
 
     type Output<T> = Option<T>;
@@ -228,12 +203,12 @@ impl<E: Ending> Ending for WhileWanted<'_, E> {
     }
 
     fn token(&self) -> Option<&Token> {
-        self.ending.token()
+        self.0.token()
     }
 
     fn cancelled(&self) -> Option<Cancelled> {
-        let unwanted = || Ending::cancelled(&self.unwanted);
-        self.ending.cancelled().or_else(unwanted)
+        let unwanted = || Ending::cancelled(&self.1);
+        self.0.cancelled().or_else(unwanted)
     }
 }
 

@@ -35,13 +35,13 @@ where
         positions: Range<u64>,
         items: impl Iterator<Item = T>,
     ) {
-        let mut position = positions.start;
-        let items = self.state.limit(positions.start, items);
+        let (mut position, state) = (positions.start, &self.state);
+        let items = state.limit(position, items);
         let results = items.filter_map(|item| {
             let result = catch(|| (self.body)(item));
             let value = self.gathered.sort_out(position, result);
             if value.is_none() {
-                self.state.note_failure();
+                state.note_failure();
             }
             position += 1;
             value
@@ -50,7 +50,7 @@ where
     }
 
     fn end(&self, end: u64) -> u64 {
-        end.min(self.state.end())
+        end.min((&self.state).end())
     }
 }
 
