@@ -90,11 +90,8 @@ pub(super) fn share<O: LoopObserver>(
         let runners_max = cost::runners_max(plan.degree, workers, plan.helpers);
         observer.opens(runners_max.min(workers));
         let runners_max = runners_max.min(len as usize);
-        let sharing = Sharing::new(place.helper_slot, &place.slot.parker, runners_max, len);
-        let sharing = match plan.until {
-            Until::First => sharing.near_the_front(),
-            Until::End | Until::Any => sharing,
-        };
+        let mut sharing = Sharing::new(place.helper_slot, &place.slot.parker, runners_max, len);
+        sharing.is_near_the_front = plan.until == Until::First;
         let call = Helped::new(SharedLoop {
             work: rest.work,
             base,

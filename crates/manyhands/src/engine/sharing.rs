@@ -49,7 +49,8 @@ pub(crate) struct Sharing<'slot> {
     owner: &'slot Parker,
     ranges: RangeSet,
     len: u32,
-    is_near_the_front: bool,
+    /// All runners stay near the first positions that are left.
+    pub(crate) is_near_the_front: bool,
     signals: AtomicU32,
 }
 
@@ -82,14 +83,6 @@ impl<'slot> Sharing<'slot> {
             len,
             is_near_the_front: false,
             signals: AtomicU32::new(0),
-        }
-    }
-
-    /// All runners stay near the first positions that are left.
-    pub(crate) fn near_the_front(self) -> Self {
-        Self {
-            is_near_the_front: true,
-            ..self
         }
     }
 

@@ -110,16 +110,14 @@ impl<const LEN: usize> Model<LEN> {
         // SAFETY: valid until the model is dropped.
         let place: &'static Place = unsafe { &*place_owned };
         let len = u32::try_from(LEN).unwrap();
-        let sharing = Sharing::new(&place.slot, &place.parker, 2, len);
+        let mut sharing = Sharing::new(&place.slot, &place.parker, 2, len);
+        sharing.is_near_the_front = is_near_the_front;
         let call = Call {
             open: CallHeader {
                 help: Call::<LEN>::help,
             },
             frame: Memory::new(),
-            sharing: match is_near_the_front {
-                true => sharing.near_the_front(),
-                false => sharing,
-            },
+            sharing,
             work: Work::some(),
             helpers,
         };

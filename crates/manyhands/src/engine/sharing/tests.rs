@@ -191,7 +191,8 @@ fn a_helper_that_slows_the_owner_down_is_sent_away_and_comes_back() {
 fn near_the_front_no_runner_is_far_ahead_of_the_others() {
     const MAX: u32 = 4;
     let (slot, parker) = (HelperSlot::default(), Parker::default());
-    let sharing = Sharing::new(&slot, &parker, 3, 1_000).near_the_front();
+    let mut sharing = Sharing::new(&slot, &parker, 3, 1_000);
+    sharing.is_near_the_front = true;
     assert_eq!((sharing.attach(), sharing.attach()), (Some(1), Some(2)));
     let mut has_run = [false; 1_000];
     for turn in 0.. {
@@ -227,7 +228,8 @@ fn spend_next(sharing: &Sharing<'_>, runner: usize, max: u32) -> (u32, u32) {
 #[test]
 fn what_a_helper_has_left_near_the_front_comes_first() {
     let (slot, parker) = (HelperSlot::default(), Parker::default());
-    let sharing = Sharing::new(&slot, &parker, 2, 100).near_the_front();
+    let mut sharing = Sharing::new(&slot, &parker, 2, 100);
+    sharing.is_near_the_front = true;
     let spend = |runner, max| spend_next(&sharing, runner, max);
     assert_eq!(sharing.attach(), Some(1));
     assert_eq!(spend(1, 1), (8, 9));
@@ -248,7 +250,8 @@ fn what_a_helper_has_left_near_the_front_comes_first() {
 #[test]
 fn what_a_helper_has_left_behind_the_own_range_does_not_come_first() {
     let (slot, parker) = (HelperSlot::default(), Parker::default());
-    let sharing = Sharing::new(&slot, &parker, 2, 16).near_the_front();
+    let mut sharing = Sharing::new(&slot, &parker, 2, 16);
+    sharing.is_near_the_front = true;
     let spend = |runner, max| spend_next(&sharing, runner, max);
     assert_eq!(sharing.attach(), Some(1));
     assert_eq!(spend(1, 1), (8, 9));
