@@ -28,16 +28,7 @@ pub trait Apply<T>: Send + Sync {
 
 /// A pipeline with `A` applied to each item; also positional items, and a consumer's input.
 #[derive(Debug)]
-pub struct Applied<P, A> {
-    base: P,
-    apply: A,
-}
-
-impl<P, A> Applied<P, A> {
-    pub(crate) fn new(base: P, apply: A) -> Self {
-        Self { base, apply }
-    }
-}
+pub struct Applied<P, A>(pub(crate) P, pub(crate) A);
 
 impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
     type Item = A::Output;
@@ -52,22 +43,22 @@ impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let applying = Applying(&self.apply);
+        let applying = Applying(&self.1);
         let mut consumer = ConsumerAdapter(consumer, &applying);
-        self.base.drive(most, &mut consumer, run)
+        self.0.drive(most, &mut consumer, run)
     }
 
     fn positions_left(&self) -> Option<u64> {
-        self.base.positions_left()
+        self.0.positions_left()
     }
 
     fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
-        let base = self.base.into_positions(most, run).release();
-        Items::new(Applied::new(base, self.apply), A::NAME)
+        let base = self.0.into_positions(most, run).release();
+        Items::new(Applied(base, self.1), A::NAME)
     }
 
     fn explain(&self) -> String {
-        format!("{}, {}", self.base.explain(), A::NAME)
+        format!("{}, {}", self.0.explain(), A::NAME)
     }
 }
 
@@ -76,26 +67,26 @@ unsafe impl<S: Indexed, A: Apply<S::Item>> Indexed for Applied<S, A> {
     type Item = A::Output;
 
     fn len(&self) -> u64 {
-        self.base.len()
+        self.0.len()
     }
 
     #[inline]
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = A::Output> {
         // SAFETY: as promised by the caller.
-        let items = unsafe { self.base.block(start, end) };
-        items.map(|item| self.apply.apply(item))
+        let items = unsafe { self.0.block(start, end) };
+        items.map(|item| self.1.apply(item))
     }
 
     #[inline]
     unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = A::Output> {
         // SAFETY: as promised by the caller.
-        let items = unsafe { self.base.block_backwards(start, end) };
-        items.map(|item| self.apply.apply(item))
+        let items = unsafe { self.0.block_backwards(start, end) };
+        items.map(|item| self.1.apply(item))
     }
 
     unsafe fn discard(&self, start: u64, end: u64) {
         // SAFETY: as promised by the caller.
-        unsafe { self.base.discard(start, end) };
+        unsafe { self.0.discard(start, end) };
     }
 }
 
@@ -191,7 +182,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self,
         map: F,
     ) -> Query<'a, Applied<P, Map<F>>, O, E> {
-        self.apply(Map(map))
+        self.with(|base| Applied(base, Map(map)))
     }
 
     /// Looks at each item on its way.
@@ -209,11 +200,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self,
         look: F,
     ) -> Query<'a, Applied<P, Inspect<F>>, O, E> {
-        self.apply(Inspect(look))
-    }
-
-    fn apply<A: Apply<P::Item>>(self, apply: A) -> Query<'a, Applied<P, A>, O, E> {
-        self.with(|base| Applied { base, apply })
+        self.with(|base| Applied(base, Inspect(look)))
     }
 }
 
@@ -229,7 +216,7 @@ impl<'a, 'b, T: 'b + Sync, P: Pipeline<Item = &'b T>, O: Order, E: Ending> Query
     where
         T: Copy + Send,
     {
-        self.apply(Copied)
+        self.with(|base| Applied(base, Copied))
     }
 
     /// Clones each item.
@@ -244,6 +231,6 @@ impl<'a, 'b, T: 'b + Sync, P: Pipeline<Item = &'b T>, O: Order, E: Ending> Query
     where
         T: Clone + Send,
     {
-        self.apply(Cloned)
+        self.with(|base| Applied(base, Cloned))
     }
 }

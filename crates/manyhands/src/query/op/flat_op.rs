@@ -38,10 +38,7 @@ pub trait FlatOp<T>: Send + Sync {
 
 /// A pipeline with `G` applied to its items.
 #[derive(Debug)]
-pub struct Flattened<P, G> {
-    base: P,
-    op: G,
-}
+pub struct Flattened<P, G>(P, G);
 
 impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Flattened<P, G> {
     type Item = G::Output;
@@ -54,13 +51,13 @@ impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Flattened<P, G> {
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let flattening = Flattening::new(&self.op, run.ending);
+        let flattening = Flattening::new(&self.1, run.ending);
         let mut consumer = ConsumerAdapter(consumer, &flattening);
-        self.base.drive(most, &mut consumer, run)
+        self.0.drive(most, &mut consumer, run)
     }
 
     fn positions_left(&self) -> Option<u64> {
-        self.base.positions_left()
+        self.0.positions_left()
     }
 
     fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
@@ -68,7 +65,7 @@ impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Flattened<P, G> {
     }
 
     fn explain(&self) -> String {
-        format!("{}, {}", self.base.explain(), G::NAME)
+        format!("{}, {}", self.0.explain(), G::NAME)
     }
 }
 
@@ -196,7 +193,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self,
         predicate: F,
     ) -> Query<'a, Flattened<P, Filter<F>>, O, E> {
-        self.flat(Filter(predicate))
+        self.with(|base| Flattened(base, Filter(predicate)))
     }
 
     /// Maps each item, and keeps the results that are `Some`.
@@ -212,7 +209,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self,
         map: F,
     ) -> Query<'a, Flattened<P, FilterMap<F>>, O, E> {
-        self.flat(FilterMap(map))
+        self.with(|base| Flattened(base, FilterMap(map)))
     }
 
     /// Maps each item to an iterator, and gives the items of all these iterators. One runner runs one such
@@ -232,7 +229,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self,
         map: F,
     ) -> Query<'a, Flattened<P, FlatMap<F>>, O, E> {
-        self.flat(FlatMap(map))
+        self.with(|base| Flattened(base, FlatMap(map)))
     }
 
     /// Gives the items of items that are iterators, as [`flat_map`](Self::flat_map) does.
@@ -246,10 +243,6 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     where
         P::Item: IntoIterator<Item: Send>,
     {
-        self.flat(Flatten)
-    }
-
-    fn flat<G: FlatOp<P::Item>>(self, op: G) -> Query<'a, Flattened<P, G>, O, E> {
-        self.with(|base| Flattened { base, op })
+        self.with(|base| Flattened(base, Flatten))
     }
 }

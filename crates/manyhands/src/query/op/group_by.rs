@@ -362,7 +362,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         G: Fn(&mut A, P::Item) + Send + Sync,
     {
         self.group_by(key)
-            .with(|groups| Applied::new(groups, Aggregate { seed, fold }))
+            .with(|groups| Applied(groups, Aggregate { seed, fold }))
     }
 
     /// All items by key.

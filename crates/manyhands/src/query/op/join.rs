@@ -43,7 +43,7 @@ pub(super) fn buckets_of<P: Pipeline, K: Hash + Eq + Send, V: Send, E: Ending>(
     split: impl Fn(P::Item) -> (K, V) + Send + Sync,
     run: &QueryRun<'_, E>,
 ) -> Buckets<K, V> {
-    let items = into_vec(Applied::new(query, Map(split)), &run.for_merging());
+    let items = into_vec(Applied(query, Map(split)), &run.for_merging());
     Buckets::new(items.unwrap_or_default())
 }
 

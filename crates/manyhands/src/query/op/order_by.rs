@@ -137,7 +137,7 @@ fn first_sorted<P: Pipeline, S: Sorting<P::Item>, E: Ending>(
         return items;
     }
     let with_key = Map(|item: P::Item| (sorting.key(&item), item));
-    let keyed = into_vec(Applied::new(base, with_key), run);
+    let keyed = into_vec(Applied(base, with_key), run);
     let mut keyed = keyed.unwrap_or_default();
     run.options().sort_by(&mut keyed, |left, right| {
         sorting.compare((&left.0, &left.1), (&right.0, &right.1))

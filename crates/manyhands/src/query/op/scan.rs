@@ -63,7 +63,8 @@ impl<'a, P: Pipeline<Item: Clone>, E: Ending> Query<'a, P, Ordered, E> {
         self,
         add: F,
     ) -> Query<'a, Materialized<Scan<P, P::Item, F>>, Ordered, E> {
-        self.scanned(None, add)
+        let first = None;
+        self.breaking(|base| Scan { base, first, add })
     }
 
     /// For each item the sum of `first` and all items before it. See
@@ -82,14 +83,7 @@ impl<'a, P: Pipeline<Item: Clone>, E: Ending> Query<'a, P, Ordered, E> {
         first: P::Item,
         add: F,
     ) -> Query<'a, Materialized<Scan<P, P::Item, F>>, Ordered, E> {
-        self.scanned(Some(first), add)
-    }
-
-    fn scanned<F: Fn(&P::Item, &P::Item) -> P::Item + Send + Sync>(
-        self,
-        first: Option<P::Item>,
-        add: F,
-    ) -> Query<'a, Materialized<Scan<P, P::Item, F>>, Ordered, E> {
+        let first = Some(first);
         self.breaking(|base| Scan { base, first, add })
     }
 }

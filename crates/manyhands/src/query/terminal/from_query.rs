@@ -164,7 +164,7 @@ impl<T: Send, C: FromQuery<T>> FromQuery<Option<T>> for Option<C> {
         pipeline: P,
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {
-        let attempts = Applied::new(pipeline, Map(|item: Option<T>| item.ok_or(())));
+        let attempts = Applied(pipeline, Map(|item: Option<T>| item.ok_or(())));
         Result::<C, ()>::from_pipeline(attempts, run).map(Result::ok)
     }
 }
