@@ -57,7 +57,8 @@ impl<K, G> Local<K, G> {
 
     /// How many groups were begun in the last run.
     pub(crate) fn begun(&self) -> u32 {
-        number_of(self.len() - self.runs.last.number)
+        let groups = self.len() - self.runs.last.number;
+        u32::try_from(groups).expect("a runner has fewer than 2³² groups")
     }
 
     /// The items that follow come after this item position.
@@ -84,7 +85,7 @@ impl<K, G> Local<K, G> {
     /// first of its slots costs a mispredicted branch each time.
     #[inline]
     pub(crate) fn thin_out(&mut self, items: usize) {
-        let capacity = self.table.capacity();
+        let capacity = self.table.slots.capacity();
         if capacity < SPARSE_LEN_MAX
             && items / SPARSE_ITEMS_MIN > capacity
             && self.len() > capacity / SPARSE_ROOM
@@ -176,7 +177,7 @@ pub(crate) fn merge_all<K: Eq, V, A: Gather<V>, R>(
 /// Tables whose groups are merged. Numbers continue from one table to the next.
 struct Merged<K, G> {
     slots: Slots,
-    /// `None` where a group was added to another. There is room for all.
+    /// `None` where a group was added to a later one. There is room for all.
     entries: Vec<Option<GroupEntry<K, G>>>,
     /// Each run's first position and its groups, in the order of their numbers.
     runs: Vec<(u64, Range<usize>)>,
@@ -210,45 +211,37 @@ impl<K: Eq, G> Merged<K, G> {
         }
     }
 
-    /// Runs of further groups.
-    fn append(&mut self, runs: &Runs<ItemPosition>, len: usize) {
-        let offset = self.entries.len();
-        let ranges = runs.ranges(len);
-        self.runs.extend(
-            ranges.map(|((run, _), range)| (run, range.start + offset..range.end + offset)),
-        );
-    }
-
     fn add<V, A: Gather<V, Group = G>>(&mut self, gather: &A, table: Local<K, G>) {
-        self.append(&table.runs, table.len());
-        for mut other in table.table.entries {
-            let number = self.entries.len();
-            let entries = &self.entries[..];
-            let found = find(&self.slots.slots, other.hash, |number| {
-                entries[number]
-                    .as_ref()
-                    .is_some_and(|entry| entry.key == other.key)
-            });
-            let Some(before) = found else {
-                self.slots.occupy(other.hash, number);
-                self.entries.push(Some(other));
-                continue;
-            };
-            if self.run_of(number) < self.run_of(before) {
-                // The group of the first item takes the other's items, and its key is kept.
-                if let Some(entry) = self.entries[before].take() {
-                    let mut group = entry.group;
-                    gather.merge(&mut group, other.group, true);
-                    other.group = group;
+        let mut others = table.table.entries.into_iter();
+        for ((run, _), range) in table.runs.ranges(others.len()) {
+            let start = self.entries.len();
+            for mut other in others.by_ref().take(range.len()) {
+                let (number, entries) = (self.entries.len(), &self.entries[..]);
+                let found = find(&self.slots.slots, other.hash, |number| {
+                    let entry = entries[number].as_ref();
+                    entry.is_some_and(|entry| entry.key == other.key)
+                });
+                match found {
+                    None => self.slots.occupy(other.hash, number),
+                    Some(before) if run < self.run_of(before) => {
+                        // The group of the first item takes the other's items, and its key is kept.
+                        if let Some(entry) = self.entries[before].take() {
+                            let mut group = entry.group;
+                            gather.merge(&mut group, other.group, true);
+                            other.group = group;
+                        }
+                        self.slots.renumber(other.hash, before, number);
+                    }
+                    Some(before) => {
+                        if let Some(entry) = &mut self.entries[before] {
+                            gather.merge(&mut entry.group, other.group, false);
+                        }
+                        continue;
+                    }
                 }
-                self.slots.renumber(other.hash, before, number);
                 self.entries.push(Some(other));
-            } else {
-                if let Some(entry) = &mut self.entries[before] {
-                    gather.merge(&mut entry.group, other.group, false);
-                }
-                self.entries.push(None);
             }
+            self.runs.push((run, start..self.entries.len()));
         }
     }
 
@@ -268,10 +261,6 @@ impl<K: Eq, G> Merged<K, G> {
         }
         groups
     }
-}
-
-fn number_of(len: usize) -> u32 {
-    u32::try_from(len).expect("a runner has fewer than 2³² groups")
 }
 
 /// A table of this size stays in a processor's own cache, or nearly.
@@ -328,13 +317,14 @@ mod tests {
         for keys in [1, 40, 1_000, 9_000, SPARSE_LEN_MAX] {
             let mut table = Local::new(Secret::new());
             add_each(&mut table, keys);
-            let before = table.table.capacity();
+            let before = table.table.slots.capacity();
             table.thin_out(before * SPARSE_ITEMS_MIN);
-            assert_eq!(table.table.capacity(), before, "these were not many items");
+            let after = table.table.slots.capacity();
+            assert_eq!(after, before, "these were not many items");
             for _ in 0..10 {
                 table.thin_out(usize::MAX);
             }
-            let capacity = table.table.capacity();
+            let capacity = table.table.slots.capacity();
             assert!(capacity >= SPARSE_LEN_MAX.min(keys * SPARSE_ROOM));
             assert!(capacity <= before.max(SPARSE_LEN_MAX * SPARSE_ROOM));
             assert!(capacity <= before.max(keys * SPARSE_ROOM * SPARSE_ROOM));

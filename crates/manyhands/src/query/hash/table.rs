@@ -155,12 +155,6 @@ impl<E: Keyed> Table<E> {
         self.entries.len() >= self.slots.capacity()
     }
 
-    /// Room for this number of entries in all.
-    #[inline]
-    pub(crate) fn capacity(&self) -> usize {
-        self.slots.capacity()
-    }
-
     /// Adds an entry, whose key is missing.
     #[inline]
     pub(crate) fn insert(&mut self, entry: E) {
