@@ -13,6 +13,7 @@ use crate::engine::{
     HelperPolicy, Plan, Rate, RateProbe, Runner, SharingPlan, cost, pays_to_share,
 };
 use crate::job::{Payload, catch, resume_all};
+use crate::parallel::source::to_usize;
 use crate::parallel::source::turns::Turns;
 use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Unobserved};
 use crate::runtime::sleep::blocking;
@@ -74,41 +75,38 @@ impl<I: Iterator<Item: Send> + Send> Pull<I> {
         observer: O,
     ) {
         let mut runner = Runner::new(consumer);
-        let alone = plan.degree == Some(1);
-        if first == First::Share || self.run_alone(&mut runner, alone, chunk.1, observer) {
+        let alone = (plan.degree == Some(1)).then_some(AloneBecause::OneAllowed);
+        if first == First::Share || self.run_alone(&mut runner, alone, chunk, observer) {
             share(self, &mut runner, plan, chunk, observer);
         }
     }
 }
 
 impl<I: Iterator> Pull<I> {
-    /// Runs items straight from the iterator until it ends, or for so long that the rest is better shared: then true.
+    /// Runs items straight from the iterator until it ends, or for so long that the rest is better shared: then true. It is
+    /// never if there is a reason to run `alone`.
     fn run_alone<C: Consumer<I::Item>>(
         &mut self,
         runner: &mut Runner<'_, I::Item, C>,
-        alone: bool,
-        chunk_max: u32,
+        alone: Option<AloneBecause>,
+        (chunk_min, chunk_max): Chunk,
         observer: impl LoopObserver,
     ) -> bool {
         let consumer = runner.consumer;
         let mut part = observer.caller_alone();
         let mut probe = RateProbe::begin(Rate::UNKNOWN);
-        let chunk_max = chunk_max as usize;
         let Some(iterator) = &mut self.iterator else {
             return false;
         };
-        let mut because = match alone {
-            true => AloneBecause::OneAllowed,
-            false => AloneBecause::TooShort,
-        };
+        let mut because = alone.unwrap_or(AloneBecause::TooShort);
         let mut look_at = 0;
         let mut chunk = Vec::new();
         while self.next < consumer.end() {
-            let block =
-                usize::try_from(probe.block).map_or(chunk_max, |block| block.min(chunk_max));
+            let block = probe.block.clamp(chunk_min.into(), chunk_max.into());
+            let block = to_usize(block);
             let positions = self.next..self.next + block as u64;
             // Nobody knows how much is left: as much again is assumed.
-            let looks = !alone && probe.spent() >= look_at && pays_to_share(probe.spent());
+            let looks = alone.is_none() && probe.spent() >= look_at && pays_to_share(probe.spent());
             let mut taken = 0;
             let mut taking = None;
             if looks {
@@ -162,8 +160,8 @@ impl<I: Iterator> Pull<I> {
 /// The remaining items of an iterator.
 struct SharedPull<'a, I: Iterator, C: Consumer<I::Item>, O> {
     consumer: &'a C,
-    /// Where helpers find the call; `None` when all helper slots of the owner are in use.
-    helper_slot: Option<&'static HelperSlot>,
+    /// Where helpers find the call.
+    helper_slot: &'static HelperSlot,
     pull: Turns<Pull<I>>,
     chunk: Chunk,
     /// Current runners, the owner included.
@@ -177,7 +175,7 @@ struct SharedPull<'a, I: Iterator, C: Consumer<I::Item>, O> {
 
 /// Runs the remaining items of the iterator, with helpers.
 fn share<I, C, O>(
-    pull: Pull<I>,
+    mut pull: Pull<I>,
     runner: &mut Runner<'_, I::Item, C>,
     plan: &SharingPlan<'_>,
     chunk: Chunk,
@@ -188,12 +186,17 @@ fn share<I, C, O>(
     O: LoopObserver,
 {
     current::with_slot(|slot| {
-        let place = slot.and_then(OpenCall::next);
-        let workers = slot.map_or(1, |slot| slot.runtime().idle.limit);
+        let Some(place) = slot.and_then(OpenCall::next) else {
+            pull.run_alone(runner, Some(AloneBecause::NoPlace), chunk, observer);
+            return;
+        };
+        let OpenCall { slot, helper_slot } = place;
+        let runtime = slot.runtime();
+        let workers = runtime.idle.limit;
         observer.opens(plan.degree.unwrap_or(workers));
         let call = Helped::new(SharedPull {
             consumer: runner.consumer,
-            helper_slot: place.map(|place| place.helper_slot),
+            helper_slot,
             pull: Turns::new(pull),
             chunk,
             runners: AtomicUsize::new(1),
@@ -202,17 +205,14 @@ fn share<I, C, O>(
             panics: Mutex::new(Vec::new()),
             observer,
         });
-        call.keep_open(place, |shared| {
-            if let Some(place) = place {
-                let runtime = place.slot.runtime();
-                runtime.arm_monitor();
-                // Of one that may come, nobody knows how much it would save.
-                let left = (plan.helpers == HelperPolicy::WhenItPays).then_some(0);
-                if policy::wakes(left, 1, 1, runtime.seen()) > 0 {
-                    runtime.wake_one();
-                }
+        call.keep_open(Some(place), |shared| {
+            runtime.arm_monitor();
+            // Of one that may come, nobody knows how much it would save.
+            let left = (plan.helpers == HelperPolicy::WhenItPays).then_some(0);
+            if policy::wakes(left, 1, 1, runtime.seen()) > 0 {
+                runtime.wake_one();
             }
-            let part = observer.runner(slot.and_then(|slot| slot.worker()));
+            let part = observer.runner(slot.worker());
             shared.work(slot, runner, Leave::Never, part);
         });
         series::note_end(clock::ticks());
@@ -237,7 +237,7 @@ where
     /// Pulls and runs chunks until the iterator ends, or it is to leave.
     fn work(
         &self,
-        slot: Option<&OccupiedSlot>,
+        slot: &OccupiedSlot,
         runner: &mut Runner<'_, I::Item, C>,
         mut leave: Leave<'_>,
         mut part: O::Runner,
@@ -256,7 +256,11 @@ where
             } else {
                 Ok(pull.next)
             };
-            self.pull.end(pull, || self.call_back(slot));
+            self.pull.end(pull, || {
+                // Some helpers have left because this runner kept the iterator.
+                self.helper_slot.invite();
+                slot.runtime().wake_if_nobody_searches();
+            });
             part.took_items();
             let first = match filled {
                 Ok(first) => first,
@@ -282,30 +286,27 @@ where
             if self.chunk.0 < size_max {
                 size = cost::next_block(rate, size).min(size_max);
             }
-            if let Some(slot) = slot {
-                slot.counters.finished.bump();
-            }
+            slot.counters.finished.bump();
             if let Leave::Early(Some(attention)) = &mut leave
                 && attention.is_wanted()
             {
                 // All that it has pulled was run. Relaxed: only the number matters.
                 self.runners.fetch_sub(1, Ordering::Relaxed);
-                return self.invite_helpers();
+                return self.helper_slot.invite();
             }
         }
-        self.dismiss_helpers();
+        self.helper_slot.dismiss();
     }
 
     /// The next turn at the iterator; `None` for a helper that leaves.
     fn begin_turn(
         &self,
-        slot: Option<&OccupiedSlot>,
+        slot: &OccupiedSlot,
         leave: &Leave<'_>,
     ) -> Option<MutexGuard<'_, Pull<I>>> {
-        let turn = self.pull.try_begin();
-        let (None, Some(slot)) = (&turn, slot) else {
-            return turn;
-        };
+        if let Some(turn) = self.pull.try_begin() {
+            return Some(turn);
+        }
         slot.counters.contended.bump();
         loop {
             let (begun, patience) = (clock::ticks(), slot.runtime().wake_latency());
@@ -318,7 +319,7 @@ where
             if let Leave::Never = leave {
                 return Some(blocking(|| self.pull.begin()));
             }
-            let (dismiss, invite) = (|| self.dismiss_helpers(), || self.invite_helpers());
+            let (dismiss, invite) = (|| self.helper_slot.dismiss(), || self.helper_slot.invite());
             if self.pull.leave(dismiss, invite) {
                 // Relaxed: only the number matters.
                 self.runners.fetch_sub(1, Ordering::Relaxed);
@@ -327,30 +328,10 @@ where
         }
     }
 
-    /// Some helpers have left because another runner kept the iterator, which is free now.
-    fn call_back(&self, slot: Option<&OccupiedSlot>) {
-        self.invite_helpers();
-        if let Some(slot) = slot {
-            slot.runtime().wake_if_nobody_searches();
-        }
-    }
-
     /// Drops items that are not run. Their drops are the caller's code, and may panic.
     fn discard(&self, items: Vec<I::Item>) {
         if let Err(payload) = catch(|| drop(items)) {
             self.note_panic(payload);
-        }
-    }
-
-    fn invite_helpers(&self) {
-        if let Some(helper_slot) = self.helper_slot {
-            helper_slot.invite();
-        }
-    }
-
-    fn dismiss_helpers(&self) {
-        if let Some(helper_slot) = self.helper_slot {
-            helper_slot.dismiss();
         }
     }
 }
@@ -365,11 +346,11 @@ where
         let Some(slot) = slot else { return };
         // Relaxed: only the number matters.
         if self.runners.fetch_add(1, Ordering::Relaxed) >= self.runners_max {
-            self.dismiss_helpers();
+            self.helper_slot.dismiss();
             // Relaxed: as above.
             if self.runners.fetch_sub(1, Ordering::Relaxed) <= self.runners_max {
                 // A runner has left meanwhile.
-                self.invite_helpers();
+                self.helper_slot.invite();
             }
             return;
         }
@@ -379,7 +360,7 @@ where
         let mut runner = Runner::new(self.consumer);
         let part = self.observer.runner(slot.worker());
         let leave = Leave::Early(attention.as_mut());
-        self.work(Some(slot), &mut runner, leave, part);
+        self.work(slot, &mut runner, leave, part);
     }
 
     fn note_panic(&self, payload: Payload) {
@@ -387,7 +368,7 @@ where
         // Relaxed: see `work`.
         self.stopped.store(true, Ordering::Relaxed);
         self.consumer.note_panic();
-        self.dismiss_helpers();
+        self.helper_slot.dismiss();
     }
 }
 
