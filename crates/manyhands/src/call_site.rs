@@ -216,11 +216,9 @@ impl Key {
 
     /// Is this one from now on, with the mark if it has it.
     pub(crate) fn replace(&self, key: usize) {
-        let marked_as = |before| Some(key | before & MARK);
+        let (word, marked_as) = (&self.0, |before| Some(key | before & MARK));
         // Relaxed: as above.
-        let replaced = self
-            .0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, marked_as);
+        let replaced = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, marked_as);
         debug_assert!(replaced.is_ok(), "there is always another key");
     }
 

@@ -185,10 +185,9 @@ impl RangeSet {
     /// Puts `claim` into the own range of `runner`, the caller, which has seen it empty.
     pub(crate) fn put_down(&self, runner: usize, claim: Claim) {
         debug_assert!(!self.has_some(runner), "a range is filled when it is empty");
+        let positions = &self.range(runner).positions;
         // Relaxed: see the file's header.
-        self.range(runner)
-            .positions
-            .store(claim.into_word(), Ordering::Relaxed);
+        positions.store(claim.into_word(), Ordering::Relaxed);
     }
 
     /// Takes everything that is left in `runner`'s range.

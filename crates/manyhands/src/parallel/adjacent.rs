@@ -82,9 +82,7 @@ impl<V> AdjacentRuns<V> {
             return Some(first);
         }
         let before = self.later.as_ref()?.range(..end).next_back();
-        let start = before
-            .filter(|(_, run)| run.0 == end)
-            .map(|(start, _)| *start)?;
+        let (&start, _) = before.filter(|(_, run)| run.0 == end)?;
         self.take_after(start)
     }
 

@@ -243,18 +243,13 @@ impl LoopState {
     }
 
     fn claim_kind(&self, kind: u32) {
+        let word = &self.kind;
         // Relaxed, both: see the file's header.
-        let claimed =
-            self.kind
-                .compare_exchange(RUNNING, kind, Ordering::Relaxed, Ordering::Relaxed);
+        let claimed = word.compare_exchange(RUNNING, kind, Ordering::Relaxed, Ordering::Relaxed);
         if let Err(first) = claimed {
             let name = |kind| if kind == BROKEN { "broken" } else { "stopped" };
-            assert!(
-                first == kind,
-                "a loop that was {} cannot be {}",
-                name(first),
-                name(kind)
-            );
+            let (is, cannot) = (name(first), name(kind));
+            assert!(first == kind, "a loop that was {is} cannot be {cannot}");
         }
     }
 }

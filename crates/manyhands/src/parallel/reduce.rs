@@ -190,9 +190,8 @@ where
             Some(value) => value,
             None => (self.map)(items.next()?),
         };
-        fold_kept(first, items, |value, item| {
-            (self.reduce)(value, (self.map)(item))
-        })
+        let reduce = |value, item| (self.reduce)(value, (self.map)(item));
+        fold_kept(first, items, reduce)
     }
 
     fn combine(&self, left: V, right: V) -> V {

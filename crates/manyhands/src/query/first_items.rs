@@ -210,9 +210,8 @@ impl<T, C> FirstItems<T, C> {
         if kept.failed_at.is_none() {
             let passed = later.failed_at.unwrap_or(later.items.len());
             let unneeded = passed.min(passing)..passed;
-            kept.failed_at = later
-                .failed_at
-                .map(|at| kept.items.len() + at - unneeded.len());
+            let failed_at = |at: usize| kept.items.len() + at - unneeded.len();
+            kept.failed_at = later.failed_at.map(failed_at);
             later.items.drain(unneeded);
         } else if self.wanted == Wanted::Before {
             later.items.clear();

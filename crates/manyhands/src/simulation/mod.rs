@@ -161,15 +161,12 @@ impl Deadlock {
 impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, waiting } = self;
-        let who = if *waiting == 1 {
-            "1 task waits".to_owned()
-        } else {
-            format!("{waiting} tasks wait")
+        let wait = match waiting {
+            1 => "task waits",
+            _ => "tasks wait",
         };
-        write!(
-            f,
-            "deadlock in the simulation with seed {seed}: {who}, none can run, and no timer is set"
-        )
+        write!(f, "deadlock in the simulation with seed {seed}: ")?;
+        write!(f, "{waiting} {wait}, none can run, and no timer is set")
     }
 }
 

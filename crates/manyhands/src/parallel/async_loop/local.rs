@@ -130,6 +130,11 @@ where
     AsyncResults { results, control }
 }
 
+/// What a body gives that cannot fail, and its state.
+fn part_of_pair<R, L>((value, state): (R, L)) -> (R, Option<L>) {
+    (value, Some(state))
+}
+
 /// A result of a body that fails, and its state, which then is lost.
 fn part_of_result<R, L, Err>(result: Result<(R, L), Err>) -> (Result<R, Err>, Option<L>) {
     match result {
@@ -180,9 +185,8 @@ where
         Fut: Future<Output = L> + Send + 'static,
     {
         let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let looping = self.options.for_each_async(source, move |item| {
-            Arc::clone(&lender).run(item, |state| ((), Some(state)))
-        });
+        let lend = move |item: S::Item| Arc::clone(&lender).run(item, |state| ((), Some(state)));
+        let looping = self.options.for_each_async(source, lend);
         finishing(looping, lending)
     }
 
@@ -254,9 +258,8 @@ where
         R: Send + 'static,
     {
         let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let looping = self.options.map_async(source, move |item| {
-            Arc::clone(&lender).run(item, |(value, state)| (value, Some(state)))
-        });
+        let lend = move |item: S::Item| Arc::clone(&lender).run(item, part_of_pair);
+        let looping = self.options.map_async(source, lend);
         finishing(looping, lending)
     }
 
@@ -295,9 +298,8 @@ where
         Err: Send + 'static,
     {
         let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let looping = self.options.try_map_async(source, move |item| {
-            Arc::clone(&lender).run(item, part_of_result)
-        });
+        let lend = move |item: S::Item| Arc::clone(&lender).run(item, part_of_result);
+        let looping = self.options.try_map_async(source, lend);
         finishing(looping, lending)
     }
 
@@ -332,9 +334,8 @@ where
         R: Send + 'static,
     {
         let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let results = self.options.stream_async(source, move |item| {
-            Arc::clone(&lender).run(item, |(value, state)| (value, Some(state)))
-        });
+        let lend = move |item: S::Item| Arc::clone(&lender).run(item, part_of_pair);
+        let results = self.options.stream_async(source, lend);
         finishing_stream(results, lending)
     }
 
@@ -368,9 +369,8 @@ where
         R: Send + 'static,
     {
         let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let results = self.options.stream_async_unordered(source, move |item| {
-            Arc::clone(&lender).run(item, |(value, state)| (value, Some(state)))
-        });
+        let lend = move |item: S::Item| Arc::clone(&lender).run(item, part_of_pair);
+        let results = self.options.stream_async_unordered(source, lend);
         finishing_stream(results, lending)
     }
 
@@ -403,9 +403,8 @@ where
         Err: Send + 'static,
     {
         let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let results = self.options.try_stream_async(source, move |item| {
-            Arc::clone(&lender).run(item, part_of_result)
-        });
+        let lend = move |item: S::Item| Arc::clone(&lender).run(item, part_of_result);
+        let results = self.options.try_stream_async(source, lend);
         finishing_stream(results, lending)
     }
 
@@ -439,11 +438,8 @@ where
         Err: Send + 'static,
     {
         let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let results = self
-            .options
-            .try_stream_async_unordered(source, move |item| {
-                Arc::clone(&lender).run(item, part_of_result)
-            });
+        let lend = move |item: S::Item| Arc::clone(&lender).run(item, part_of_result);
+        let results = self.options.try_stream_async_unordered(source, lend);
         finishing_stream(results, lending)
     }
 }

@@ -215,9 +215,8 @@ impl<E: Ending> Options<'_, E> {
         let _entered = self.runtime.map(|runtime| runtime.enter());
         select::select(items, index, &compare, &self.called_here());
         let (smaller, rest) = items.split_at_mut(index);
-        let selected = rest
-            .split_first_mut()
-            .map(|(nth, larger)| (smaller, nth, larger));
+        let from_nth = rest.split_first_mut();
+        let selected = from_nth.map(|(nth, larger)| (smaller, nth, larger));
         self.ending.conclude(selected)
     }
 }

@@ -37,9 +37,8 @@ pub(super) fn select<T: Send + Sync, E: Ending>(
             items = &mut items[..below];
             continue;
         }
-        let (pivot, mut right) = items[below..]
-            .split_first_mut()
-            .expect("the pivot is there");
+        let from_pivot = items[below..].split_first_mut();
+        let (pivot, mut right) = from_pivot.expect("the pivot is there");
         index -= below;
         if index > 0 && below < len / UNEVEN_PART {
             let pivot = &*pivot;

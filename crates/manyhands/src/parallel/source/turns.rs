@@ -55,12 +55,10 @@ impl<T> Turns<T> {
     /// away. False if the turn has ended, so that the helper may try again; then `invite` was called.
     pub(crate) fn leave(&self, dismiss: impl FnOnce(), invite: impl FnOnce()) -> bool {
         dismiss();
-        let missed = |state| (state != FREE).then_some(MISSED);
+        let (state, missed) = (&self.state, |state| (state != FREE).then_some(MISSED));
         // Release: pairs with the Acquire in `end`; also where a helper has left before, because this one has dismissed
         // others too. Relaxed on failure: nothing is published. One word, so the turn ends before this, or sees it.
-        let left = self
-            .state
-            .fetch_update(Ordering::Release, Ordering::Relaxed, missed);
+        let left = state.fetch_update(Ordering::Release, Ordering::Relaxed, missed);
         if left.is_err() {
             invite();
         }

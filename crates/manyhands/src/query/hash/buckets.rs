@@ -45,10 +45,8 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
         let secret = self.secret;
         let hash = secret.hash_one(&key);
         let is_same = |first: &(K, V)| first.0 == key;
-        match self
-            .firsts
-            .entry(hash, is_same, |first| secret.hash_one(&first.0))
-        {
+        let hash_of = |first: &(K, V)| secret.hash_one(&first.0);
+        match self.firsts.entry(hash, is_same, hash_of) {
             Entry::Vacant(entry) => {
                 entry.insert((key, value));
             }

@@ -104,9 +104,8 @@ impl<K, G> Local<K, G> {
     pub(crate) fn into_entries(self) -> impl Iterator<Item = (GroupEntry<K, G>, ItemPosition)> {
         let ranges: Vec<_> = self.runs.ranges(self.table.len()).collect();
         let firsts = ranges.into_iter().flat_map(|((run, number), range)| {
-            range
-                .zip(number + 1..)
-                .map(move |(_, number)| (run, number))
+            let numbered = range.zip(number + 1..);
+            numbered.map(move |(_, number)| (run, number))
         });
         self.table.entries.into_iter().zip(firsts)
     }

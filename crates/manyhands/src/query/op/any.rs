@@ -32,11 +32,9 @@ impl<const TAKES: bool> Claims<TAKES> {
     /// Claims one; false if there is none.
     #[inline]
     fn claim(&self) -> bool {
-        let next = |left: usize| left.checked_sub(1);
+        let (left, next) = (&self.left, |left: usize| left.checked_sub(1));
         // Relaxed, both: see the file's header.
-        let claimed = self
-            .left
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        let claimed = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
         claimed.is_ok()
     }
 

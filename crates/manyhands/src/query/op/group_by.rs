@@ -112,10 +112,8 @@ impl<T> Listed<T> {
     /// The runs, to be added to.
     fn runs(&mut self) -> &mut Vec<(u64, usize)> {
         let only = (self.last_run, 0);
-        &mut self
-            .runs
-            .get_or_insert_with(|| Box::new(Several(vec![only])))
-            .0
+        let several = || Box::new(Several(vec![only]));
+        &mut self.runs.get_or_insert_with(several).0
     }
 
     /// Adds later items.
@@ -137,10 +135,8 @@ impl<T> Listed<T> {
             return self.items;
         }
         let len = self.items.len();
-        let parts = runs.into_iter().rev();
-        let mut parts: Vec<_> = parts
-            .map(|(run, start)| (run, self.items.split_off(start)))
-            .collect();
+        let part = |(run, start)| (run, self.items.split_off(start));
+        let mut parts: Vec<_> = runs.into_iter().rev().map(part).collect();
         // The earlier part of a run stands earlier in it.
         parts.reverse();
         parts.sort_by_key(|(run, _)| *run);

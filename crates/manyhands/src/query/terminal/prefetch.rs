@@ -159,10 +159,8 @@ impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Ending + 'scope> Taker<'_, 'sc
         if let Some(steps) = offered {
             return self.exchange.make(steps);
         }
-        let made = self
-            .made
-            .as_ref()
-            .map(|(_, receiver)| receiver.recv_blocking());
+        let channel = self.made.as_ref();
+        let made = channel.map(|(_, receiver)| receiver.recv_blocking());
         match made {
             Some(Ok(Ok(made))) => made,
             Some(Ok(Err(payload))) => resume_unwind(payload),
