@@ -81,26 +81,6 @@ pub struct QueryRun<'a, E> {
 }
 
 impl<'a, E: Ending> QueryRun<'a, E> {
-    /// The run of a query that is part of another call, with this plan.
-    pub(crate) fn planned(plan: &Plan<'a>, ending: E) -> Self {
-        let settings = Settings {
-            degree: plan.sharing.degree,
-            runtime: plan.sharing.runtime,
-            mode: match plan.sharing.helpers {
-                HelperPolicy::AtOnce => ExecutionMode::Parallel,
-                HelperPolicy::WhenItPays => ExecutionMode::Auto,
-            },
-            share_nanos_min: plan.sharing.share_nanos_min,
-            until: plan.sharing.until,
-            ..Settings::default()
-        };
-        Self {
-            settings,
-            ending,
-            site: plan.site,
-        }
-    }
-
     pub(crate) fn plan(&self) -> Plan<'_> {
         Plan {
             sharing: SharingPlan {

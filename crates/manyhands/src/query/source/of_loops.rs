@@ -6,7 +6,7 @@ use crate::parallel::Source;
 use crate::parallel::source::Feed;
 use crate::query::Query;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::QueryRun;
+use crate::query::run::{QueryRun, Settings};
 use crate::query::source::IntoPipeline;
 
 /// What feeds a loop over a query.
@@ -27,7 +27,17 @@ impl<P: Pipeline> Feed for PipelineFeed<P> {
     type Item = P::Item;
 
     fn drive<C: Consumer<P::Item>>(self, consumer: &mut C, plan: &Plan<'_>) {
-        let run = QueryRun::planned(plan, ());
+        // The other settings of a loop are those of a query that has none.
+        let settings = Settings {
+            degree: plan.sharing.degree,
+            runtime: plan.sharing.runtime,
+            ..Settings::default()
+        };
+        let run = QueryRun {
+            settings,
+            ending: (),
+            site: plan.site,
+        };
         // Gathered, unless they have positions.
         let items = self.0.into_positions(u64::MAX, &run).release();
         drive(&items, consumer, plan);
