@@ -7,10 +7,10 @@ use crate::parallel::source::{ByPosition, Source};
 use std::fmt::Debug;
 use std::ops::{Range, RangeInclusive};
 
-/// A primitive integer. Sealed.
+/// A primitive integer. Users cannot name it, so that nobody else implements it.
 ///
 /// Example: see [`for_each`](crate::parallel::for_each).
-pub trait Integer: Copy + Send + Sync + Debug + PartialOrd + sealed::Sealed {
+pub trait Integer: Copy + Send + Sync + Debug + PartialOrd {
     /// The integer `offset` above `self`, wrapping at the type's end.
     #[doc(hidden)]
     #[must_use]
@@ -19,10 +19,6 @@ pub trait Integer: Copy + Send + Sync + Debug + PartialOrd + sealed::Sealed {
     /// How far `self` is above `start`; at most `u64::MAX`.
     #[doc(hidden)]
     fn distance_from(self, start: Self) -> u64;
-}
-
-mod sealed {
-    pub trait Sealed {}
 }
 
 /// Indices `start`, `start + 1`, …
@@ -114,8 +110,6 @@ where
 /// One implementation for each width: `as` between integers is what is meant, and has no generic form.
 macro_rules! integer {
     ($($type:ty, $unsigned:ty;)*) => {$(
-        impl sealed::Sealed for $type {}
-
         #[expect(
             clippy::allow_attributes,
             clippy::cast_possible_truncation,
