@@ -156,13 +156,13 @@ pub(crate) fn check_written(written: usize, expected: usize) {
 }
 
 /// Gives a consumer what a body makes of each item, with its runner's state.
-pub(super) struct Mapping<'a, F, C, W, Init, Finish> {
+pub(crate) struct Mapping<'a, F, C, W, Init, Finish> {
     /// Returns `None` when there is no result and none need follow in this block.
-    pub(super) body: F,
-    pub(super) consumer: &'a mut C,
-    pub(super) watch: W,
-    pub(super) init: &'a Init,
-    pub(super) finish: &'a Finish,
+    pub(crate) body: F,
+    pub(crate) consumer: &'a mut C,
+    pub(crate) watch: W,
+    pub(crate) init: &'a Init,
+    pub(crate) finish: &'a Finish,
 }
 
 impl<T, R, L, F, C, W, Init, Finish> Consumer<T> for Mapping<'_, F, C, W, Init, Finish>

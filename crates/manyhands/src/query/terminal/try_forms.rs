@@ -1,58 +1,16 @@
 //! Queries for their effects, and queries that end in bodies which can fail: every failure before the stop is reported.
 
-use crate::engine::consumer::{Consumer, Ending, Watch};
+use crate::engine::consumer::{Consumer, Ending};
 use crate::job::catch;
 use crate::parallel::Failures;
 use crate::parallel::control::LoopState;
 use crate::parallel::failure::Gathered;
 use crate::parallel::for_each::ForEach;
+use crate::parallel::map::Mapping;
+use crate::parallel::ordered_collect::OrderedCollect;
 use crate::query::Query;
-use crate::query::consumer_adapter::AdaptItem;
-use crate::query::fused::Fused;
-use crate::query::gather::into_vec;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use std::ops::Range;
-
-/// Gives the results of a body that can fail, up to the first failure.
-struct Attempting<'a, F, Err> {
-    body: F,
-    gathered: &'a Gathered<Err>,
-    state: LoopState,
-}
-
-impl<T, R, F, Err> AdaptItem<T> for Attempting<'_, F, Err>
-where
-    F: Fn(T) -> Result<R, Err> + Sync,
-    Err: Send,
-{
-    type Output = R;
-
-    fn alter<C: Consumer<R>>(
-        &self,
-        consumer: &C,
-        runner: &mut C::Runner,
-        positions: Range<u64>,
-        items: impl Iterator<Item = T>,
-    ) {
-        let (mut position, state) = (positions.start, &self.state);
-        let items = state.limit(position, items);
-        let results = items.filter_map(|item| {
-            let result = catch(|| (self.body)(item));
-            let value = self.gathered.sort_out(position, result);
-            if value.is_none() {
-                state.note_failure();
-            }
-            position += 1;
-            value
-        });
-        consumer.consume(runner, positions, results);
-    }
-
-    fn end(&self, end: u64) -> u64 {
-        end.min((&self.state).end())
-    }
-}
 
 impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// Calls `body` for each item, on the workers, in no particular order.
@@ -96,12 +54,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self,
         body: impl Fn(P::Item) -> Result<(), Err> + Send + Sync,
     ) -> Result<(), Failures<Err>> {
-        let gathered = Gathered::new();
-        let (mut trying, run) = self.trying(body, &gathered).into_run();
-        trying.drive(u64::MAX, &mut ForEach::new(drop), &run);
-        // First, for the reason given at `Pipeline::drive`.
-        drop(trying);
-        gathered.conclude(Some(()), run.ending.cancelled())
+        self.attempt(body, |_| ForEach::new(drop), drop)
     }
 
     /// Collects the results of a body that can fail for each item, in order.
@@ -120,24 +73,38 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self,
         body: impl Fn(P::Item) -> Result<R, Err> + Send + Sync,
     ) -> Result<Vec<R>, Failures<Err>> {
-        let gathered = Gathered::new();
-        let (trying, run) = self.trying(body, &gathered).into_run();
-        let results = into_vec(trying, &run);
-        gathered.conclude(results, run.ending.cancelled())
+        self.attempt(body, OrderedCollect::new, OrderedCollect::into_vec)
     }
-}
 
-impl<'a, P, O, E> Query<'a, P, O, E> {
-    fn trying<F, Err>(
+    /// Gives the results of `body`, up to the first failure, to a consumer, which is made for a number of positions; returns
+    /// what is made of that.
+    #[track_caller]
+    fn attempt<R, Err: Send, C: Consumer<R>, V>(
         self,
-        body: F,
-        gathered: &Gathered<Err>,
-    ) -> Query<'a, Fused<P, Attempting<'_, F, Err>>, O, E> {
-        let attempting = Attempting {
-            body,
-            gathered,
-            state: LoopState::new(),
+        body: impl Fn(P::Item) -> Result<R, Err> + Sync,
+        consumer: impl FnOnce(Option<u64>) -> C,
+        value: impl FnOnce(C) -> V,
+    ) -> Result<V, Failures<Err>> {
+        let (gathered, state) = (Gathered::new(), LoopState::new());
+        let (mut pipeline, run) = self.into_run();
+        let mut consumer = consumer(pipeline.positions_left());
+        let mut attempting = Mapping {
+            body: |position, item, (): &mut ()| {
+                let result = gathered.sort_out(position, catch(|| body(item)));
+                if result.is_none() {
+                    state.note_failure();
+                }
+                result
+            },
+            consumer: &mut consumer,
+            watch: &state,
+            init: &|| (),
+            finish: &|()| (),
         };
-        self.with(|base| Fused(base, attempting))
+        pipeline.drive(u64::MAX, &mut attempting, &run);
+        // First, for the reason given at `Pipeline::drive`.
+        drop((pipeline, body));
+        let value = (!run.is_cancelled()).then(|| value(consumer));
+        gathered.conclude(value, run.ending.cancelled())
     }
 }
