@@ -112,7 +112,6 @@ mod consumer_adapter;
 mod controls;
 mod earliest;
 mod first_items;
-mod fused;
 mod gather;
 mod hash;
 mod items;

@@ -2,10 +2,11 @@
 
 use crate::engine::Until;
 use crate::engine::consumer::{Consumer, Ending};
-use crate::query::consumer_adapter::AdaptItem;
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
 use crate::query::earliest::Earliest;
-use crate::query::fused::Fused;
-use crate::query::gather::{into_vec, joined};
+use crate::query::gather::{gather, into_vec, joined};
+use crate::query::items::Items;
 use crate::query::op::apply::{Applied, Map};
 use crate::query::pipeline::{Pipeline, drop_then};
 use crate::query::run::QueryRun;
@@ -146,7 +147,7 @@ impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {
         let failure = Earliest::new(Until::First);
-        let collection = C::from_pipeline(Fused(pipeline, UpToFailure(&failure)), run)?;
+        let collection = C::from_pipeline(UpToFailure(pipeline, &failure), run)?;
         Some(match failure.into_found() {
             Some(failure) => drop_then(collection, Err(failure)),
             None => Ok(collection),
@@ -169,10 +170,43 @@ impl<T: Send, C: FromQuery<T>> FromQuery<Option<T>> for Option<C> {
     }
 }
 
-/// Gives the values of items until the first failure, and keeps that.
-struct UpToFailure<'a, F>(&'a Earliest<F>);
+/// The values of a pipeline's items until the first failure, and where that is kept.
+struct UpToFailure<'a, P, F>(P, &'a Earliest<F>);
 
-impl<V, F: Send> AdaptItem<Result<V, F>> for UpToFailure<'_, F> {
+impl<V, F, P> Pipeline for UpToFailure<'_, P, F>
+where
+    V: Send,
+    F: Send,
+    P: Pipeline<Item = Result<V, F>>,
+{
+    type Item = V;
+    type Positions = OwnedItems<V>;
+
+    #[inline]
+    fn drive<C: Consumer<V>, E: Ending>(
+        &mut self,
+        most: u64,
+        consumer: &mut C,
+        run: &QueryRun<'_, E>,
+    ) -> u64 {
+        let mut consumer = ConsumerAdapter(consumer, self.1);
+        self.0.drive(most, &mut consumer, run)
+    }
+
+    fn positions_left(&self) -> Option<u64> {
+        self.0.positions_left()
+    }
+
+    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+        gather(self, most, run)
+    }
+
+    fn explain(&self) -> String {
+        self.0.explain()
+    }
+}
+
+impl<V, F: Send> AdaptItem<Result<V, F>> for Earliest<F> {
     type Output = V;
 
     #[inline]
@@ -184,12 +218,12 @@ impl<V, F: Send> AdaptItem<Result<V, F>> for UpToFailure<'_, F> {
         items: impl Iterator<Item = Result<V, F>>,
     ) {
         let start = positions.start;
-        let note = |failure| self.0.keep(start, failure);
+        let note = |failure| self.keep(start, failure);
         let values = items.map_while(|item| item.map_err(note).ok());
         consumer.consume(runner, positions, values);
     }
 
     fn end(&self, end: u64) -> u64 {
-        end.min(self.0.end())
+        end.min(self.end())
     }
 }
