@@ -26,9 +26,9 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 #[doc(alias = "ParallelLoopState")]
 #[derive(Debug)]
 pub struct Control<'a> {
-    state: &'a LoopState,
-    position: u64,
-    token: Option<&'a Token>,
+    pub(super) state: &'a LoopState,
+    pub(super) position: u64,
+    pub(super) token: Option<&'a Token>,
 }
 
 /// How a loop ended that was not cancelled and had no failures.
@@ -99,11 +99,6 @@ impl Control<'_> {
         self.state.claim_kind(STOPPED);
         // Relaxed: see the file's header.
         self.state.cut_off.store(1, Ordering::Relaxed);
-    }
-
-    /// The body has failed.
-    pub(super) fn note_failure(&self) {
-        self.state.note_failure();
     }
 
     /// Whether this body's work is no longer needed, because the loop was stopped, broken below, or cancelled, or
@@ -213,15 +208,6 @@ impl LoopState {
         // Relaxed, both: see the file's header.
         self.exceptional.store(1, Ordering::Relaxed);
         self.cut_off.store(1, Ordering::Relaxed);
-    }
-
-    /// The view of the body at `position`.
-    pub(super) fn control<'a>(&'a self, position: u64, token: Option<&'a Token>) -> Control<'a> {
-        Control {
-            state: self,
-            position,
-            token,
-        }
     }
 
     pub(super) fn outcome(&self) -> Outcome {

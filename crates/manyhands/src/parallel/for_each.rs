@@ -68,6 +68,20 @@ impl<E: Ending> Options<'_, E> {
         ending.cancelled().is_none()
     }
 
+    /// The same for what bodies make of the items, in order; `None` if it was cancelled.
+    #[track_caller]
+    pub(super) fn map_at_once<T: Send, R: Send>(
+        &self,
+        items: Vec<T>,
+        body: impl Fn(T) -> R + Sync,
+    ) -> Option<Vec<R>> {
+        let mut results = Vec::new();
+        results.resize_with(items.len(), || None);
+        let places: Vec<_> = items.into_iter().zip(&mut results).collect();
+        let complete = self.for_each_at_once(places, |(item, place)| *place = Some(body(item)));
+        complete.then(|| results.into_iter().flatten().collect())
+    }
+
     /// A loop whose bodies may break or stop it. Break indices count items from the source's start.
     ///
     /// # Examples
@@ -189,7 +203,7 @@ where
         let outcome = self.run(source, |item, position, control, local| {
             let result = catch(|| body(item, control, local));
             if gathered.sort_out(position, result).is_none() {
-                control.note_failure();
+                control.state.note_failure();
             }
         });
         // First: the compiler leaks what is returned if a drop panics after that.
@@ -206,7 +220,11 @@ where
         let (ending, state) = (self.options.ending, LoopState::new());
         let mut mapping = Mapping {
             body: |position, item, local: &mut L| {
-                let control = state.control(position, ending.token());
+                let control = Control {
+                    state: &state,
+                    position,
+                    token: ending.token(),
+                };
                 body(item, position, &control, local);
                 Some(())
             },

@@ -8,8 +8,8 @@ use crate::engine::consumer::Ending;
 use crate::engine::pays_to_share;
 use crate::parallel::options::Options;
 use crate::parallel::sort::workers;
-use crate::sync::{Mutex, clock, into_inner, lock};
-use std::mem;
+use crate::sync::clock;
+use std::{iter, mem};
 
 impl<E: Ending> Options<'_, E> {
     /// Replaces each item by the sum of all up to it, the item included, where `add` says what a sum is. Without options:
@@ -98,17 +98,12 @@ fn scan_all<T: Clone + Send, E: Ending>(
     }
     let mut segments: Vec<_> = rest.chunks_mut(rest.len().div_ceil(runners + 1)).collect();
     let before = sums_before(&mut segments, first, scan, add, options)?;
-    let last = before.len() - 1;
-    let total = Mutex::new(None);
-    let segments = segments.into_iter().skip(1).zip(before);
-    let segments: Vec<_> = segments.enumerate().collect();
-    let complete = options.for_each_at_once(segments, |(number, (segment, before))| {
-        let sum = scan(segment, before);
-        if number == last {
-            *lock(&total) = Some(sum);
-        }
-    });
-    into_inner(total).filter(|_| complete)
+    let segments = segments.into_iter().skip(1).zip(before).collect();
+    let mut sums = options.map_at_once(segments, |(segment, before)| scan(segment, before))?;
+    let total = sums.pop();
+    // First: the compiler leaks what is returned if a drop panics after that.
+    drop(sums);
+    total
 }
 
 /// Scans the first segment, and returns for each other one the sum of all before it.
@@ -120,22 +115,16 @@ fn sums_before<T: Clone + Send, E: Ending>(
     options: &Options<'_, E>,
 ) -> Option<Vec<T>> {
     let (_, others) = segments.split_last_mut()?;
-    let sums = Mutex::new(vec![None; others.len()]);
-    let first = Mutex::new(Some(first));
-    let others: Vec<_> = others.iter_mut().enumerate().collect();
-    let complete = options.for_each_at_once(others, |(number, segment)| {
-        let begin = lock(&first).take_if(|_| number == 0);
-        let sum = match begin {
-            Some(begin) => scan(segment, begin),
-            None => sum(segment, add),
-        };
-        lock(&sums)[number] = Some(sum);
-    });
-    let mut before: Vec<T> = into_inner(sums).into_iter().collect::<Option<_>>()?;
+    let begins = iter::once(Some(first)).chain(iter::repeat_with(|| None));
+    let others = others.iter_mut().zip(begins).collect();
+    let mut before = options.map_at_once(others, |(segment, begin)| match begin {
+        Some(begin) => scan(segment, begin),
+        None => sum(segment, add),
+    })?;
     for at in 1..before.len() {
         before[at] = add(&before[at - 1], &before[at]);
     }
-    complete.then_some(before)
+    Some(before)
 }
 
 /// The sum of a segment, which is not empty.

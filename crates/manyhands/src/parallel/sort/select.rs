@@ -10,7 +10,6 @@ use crate::engine::consumer::Ending;
 use crate::parallel::options::Options;
 use crate::parallel::sort::estimate;
 use crate::parallel::sort::part::{SAMPLE_LEN, part, pivot_to_front};
-use crate::sync::{Mutex, into_inner, lock};
 use std::cmp::Ordering;
 
 /// Moves the item of rank `index` to that index, smaller ones before and larger ones after it. Returns early, with the
@@ -81,16 +80,8 @@ fn part_shared<T: Send, E: Ending>(
 ) -> Option<usize> {
     let runners = options.runners(estimate::workers());
     let segment_len = items.len().div_ceil(runners * SEGMENTS_PER_RUNNER).max(1);
-    let segments: Vec<_> = items.chunks_mut(segment_len).enumerate().collect();
-    let lefts = Mutex::new(vec![0; segments.len()]);
-    let complete = options.for_each_at_once(segments, |(number, segment)| {
-        let left = part(segment, is_left);
-        lock(&lefts)[number] = left;
-    });
-    if !complete {
-        return None;
-    }
-    let lefts = into_inner(lefts);
+    let segments = items.chunks_mut(segment_len).collect();
+    let lefts = options.map_at_once(segments, |segment| part(segment, is_left))?;
     let left = lefts.iter().sum();
     let swaps = swaps(items, left, segment_len, &lefts);
     options

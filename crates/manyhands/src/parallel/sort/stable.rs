@@ -12,7 +12,6 @@ use crate::parallel::map::check_written;
 use crate::parallel::options::Options;
 use crate::parallel::sort::estimate;
 use crate::parallel::sort::merge::{Merge, split};
-use crate::sync::atomic::{self, AtomicUsize};
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
 use std::{ptr, slice};
@@ -38,17 +37,13 @@ pub(super) fn sort<T: Send, E: Ending>(
     while sorted_len < places.items.len() || places.is_second_live {
         let (from, to) = places.views();
         let merges = merges(from, to, sorted_len, piece_len, compare);
-        let written = AtomicUsize::new(0);
-        let complete = options.for_each_at_once(merges, |merge| {
+        let written = options.map_at_once(merges, |merge| {
             let len = merge.out.len();
             merge.perform(compare);
-            // Relaxed: a sum, read when all runners have left.
-            written.fetch_add(len, atomic::Ordering::Relaxed);
+            len
         });
-        if !complete {
-            return;
-        }
-        places.turn_over(written.into_inner());
+        let Some(written) = written else { return };
+        places.turn_over(written.into_iter().sum());
         sorted_len = sorted_len.saturating_mul(2);
     }
 }

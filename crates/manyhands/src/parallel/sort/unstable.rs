@@ -7,7 +7,6 @@ use crate::engine::consumer::Ending;
 use crate::parallel::options::Options;
 use crate::parallel::sort::estimate;
 use crate::parallel::sort::part::{SAMPLE_LEN, part, pivot_to_front};
-use crate::sync::{Mutex, into_inner, lock};
 use std::cmp::{Ordering, Reverse};
 
 /// Sorts. Returns early, with the items in some order, when the call is cancelled.
@@ -24,16 +23,10 @@ pub(super) fn sort<T: Send, E: Ending>(
     let len_max = (items.len() / (runners * SEGMENTS_PER_RUNNER)).max(SAMPLE_LEN);
     let (mut long, mut segments) = (vec![items], Vec::new());
     while !long.is_empty() {
-        let parted = Mutex::new(Vec::new());
-        let complete = options.for_each_at_once(long, |segment| {
-            let both = part_around_middle(segment, compare);
-            lock(&parted).push(both);
-        });
-        if !complete {
-            return;
-        }
+        let parted = options.map_at_once(long, |segment| part_around_middle(segment, compare));
+        let Some(parted) = parted else { return };
         long = Vec::new();
-        for (both, are_even) in into_inner(parted) {
+        for (both, are_even) in parted {
             for segment in both {
                 let is_long = are_even && segment.len() > len_max;
                 let list = if is_long { &mut long } else { &mut segments };
