@@ -60,6 +60,7 @@ use std::collections::BTreeMap;
 use std::task::Waker;
 
 /// A task that is here.
+#[derive(Default)]
 struct Frozen {
     /// The number of the freezer, a connection, that asked for it last.
     by: u64,
@@ -103,14 +104,7 @@ impl Drop for TakenOut {
 ///
 /// The caller has the lock of the task's shard, and has found its record there.
 pub(crate) fn mark(number: TaskNumber, by: u64) {
-    change(|tasks| {
-        let marked = tasks.frozen.entry(number).or_insert(Frozen {
-            by,
-            waker: None,
-            held_in: None,
-        });
-        marked.by = by;
-    });
+    change(|tasks| tasks.frozen.entry(number).or_default().by = by);
 }
 
 /// A task is about to be polled in this runtime. True if it is not to be, because it is frozen: its waker is then here.
