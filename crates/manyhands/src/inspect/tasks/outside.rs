@@ -26,9 +26,8 @@ fn unlisted_wakers(record: &Record) -> Option<usize> {
         (waits.current().count(), waits.left_out)
     };
     let listed = among + (left_out + waits.kept) as usize;
-    record
-        .wakers
-        .map(|wakers| (wakers as usize).saturating_sub(listed))
+    let wakers = waits.wakers.map(|wakers| wakers as usize);
+    wakers.map(|wakers| wakers.saturating_sub(listed))
 }
 
 /// Its waits outside: one for each frame in which nothing that is recorded waits, or else one, if it has more wakers than

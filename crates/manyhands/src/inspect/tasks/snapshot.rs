@@ -181,7 +181,7 @@ impl TaskSnapshot {
             may_wait_for_more: outside::may_wait_for_more(record),
             changes: record.changes.into(),
             set: record.set,
-            wakers: record.wakers,
+            wakers: waits.wakers,
             direct_waits_left_out: waits.direct_left_out,
         }
     }

@@ -104,7 +104,7 @@ impl TaskRecord {
             }
             record.enter(TaskState::Running, now);
             record.begin_poll(0);
-            record.wakers = Some(0);
+            record.waits.wakers = Some(0);
             record.polls = record.polls.saturating_add(1);
             record.ran_on = worker.map(|(worker, runtime)| (runtime.0, worker));
             false
@@ -173,7 +173,7 @@ impl Running {
             table::change(number, |record| {
                 record.enter(TaskState::Waiting, now);
                 record.waits.end_poll(now);
-                record.wakers = wakers;
+                record.waits.wakers = wakers;
                 record.note_change();
             });
         }

@@ -7,7 +7,6 @@ use crate::recording::enabled::waits::lines::is_of_library;
 use crate::recording::enabled::{
     LastWaker, RecordedCell, TaskKind, TaskNumber, TaskState, WaitRecord, Waits, WorkType,
 };
-use std::mem;
 use std::num::NonZeroU32;
 use std::panic::Location;
 
@@ -39,8 +38,6 @@ pub(crate) struct Record {
     pub(crate) last_waker: Option<LastWaker>,
     /// Raised by each poll, each wake, and each change of its waits; goes on with 0 behind the highest number.
     pub(crate) changes: u32,
-    /// How many of its wakers exist; `None` if nobody has counted them.
-    pub(crate) wakers: Option<u32>,
     pub(crate) waits: Waits,
 }
 
@@ -109,18 +106,5 @@ impl Record {
     pub(crate) fn begin_poll(&mut self, around: usize) {
         self.waits.begin_poll(around);
         self.note_change();
-    }
-
-    /// Puts other waits and wakers in, and returns these.
-    pub(crate) fn replace_waits(
-        &mut self,
-        waits: Waits,
-        wakers: Option<u32>,
-    ) -> (Waits, Option<u32>) {
-        self.note_change();
-        (
-            mem::replace(&mut self.waits, waits),
-            mem::replace(&mut self.wakers, wakers),
-        )
     }
 }

@@ -10,6 +10,7 @@ use crate::recording::enabled::{
     is_recorded, table,
 };
 use crate::sync::{clock, thread};
+use std::mem;
 use std::task::{Poll, Waker};
 
 /// The calling thread waits for the end of the task `task`, until this is dropped.
@@ -51,8 +52,8 @@ struct Waiting {
     number: TaskNumber,
     /// Without a task if this is a thread's own record.
     before: Current,
-    /// What the task has recorded in this poll, and its wakers.
-    outer: (Waits, Option<u32>),
+    /// What the task has recorded in this poll.
+    outer: Waits,
 }
 
 impl ThreadWait {
@@ -67,10 +68,14 @@ impl ThreadWait {
         };
         let outer = table::change(number, |record| {
             let frames = record.waits.frames.as_deref();
-            let mut waits = Waits::default();
-            waits.frames = frames.and_then(|frames| frames.around(before.frame));
-            // Who waits for one thing has no waker elsewhere.
-            record.replace_waits(waits, one.map(|_| 0))
+            let waits = Waits {
+                frames: frames.and_then(|frames| frames.around(before.frame)),
+                // Who waits for one thing has no waker elsewhere.
+                wakers: one.map(|_| 0),
+                ..Waits::default()
+            };
+            record.note_change();
+            mem::replace(&mut record.waits, waits)
         });
         let mut current = Current::of(Some(number), waker);
         current.lines = Lines {
@@ -112,7 +117,8 @@ impl Drop for ThreadWait {
             table::remove(waiting.number);
         } else {
             table::change(waiting.number, |record| {
-                record.replace_waits(waiting.outer.0, waiting.outer.1);
+                record.note_change();
+                record.waits = waiting.outer;
             });
         }
     }

@@ -91,7 +91,7 @@ impl TaskSet {
         if wait.kind == WaitKind::Scope
             && let Some(waiter) = waiter
         {
-            table::change(waiter, |record| record.wakers = Some(1));
+            table::change(waiter, |record| record.waits.wakers = Some(1));
         }
     }
 }

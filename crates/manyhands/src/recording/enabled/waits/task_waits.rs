@@ -19,7 +19,9 @@ pub(crate) struct Waits {
     pub(crate) left_out: u32,
     /// How many of those were direct.
     pub(crate) direct_left_out: u32,
-    /// How many of the task's wakers this library keeps besides those of its waits.
+    /// How many of the task's wakers exist; `None` if nobody has counted them.
+    pub(crate) wakers: Option<u32>,
+    /// How many of these this library keeps besides those of its waits.
     pub(crate) kept: u32,
     /// The frames in which it waits; few tasks have any.
     pub(crate) frames: Option<Box<Frames>>,
