@@ -9,8 +9,8 @@
 
 use crate::recording::enabled::{Frame, current, table};
 use std::panic::Location;
-use std::ptr;
 use std::task::Poll;
+use std::{mem, ptr};
 
 /// What a future needs to be a frame.
 #[derive(Debug)]
@@ -66,16 +66,10 @@ impl FrameMark {
         }
     }
 
-    #[inline]
     fn forget(&mut self) {
-        if self.is_listed {
-            self.forget_listed();
+        if !mem::take(&mut self.is_listed) {
+            return;
         }
-    }
-
-    #[cold]
-    fn forget_listed(&mut self) {
-        self.is_listed = false;
         let address = self.address();
         if let Some(number) = current::get().number {
             table::change(number, |record| {
