@@ -43,10 +43,8 @@ static KEPT: Mutex<Vec<KeptReport>> = Mutex::new(Vec::new());
 /// ```
 #[must_use]
 pub fn loop_reports() -> Vec<LoopReport> {
-    let kept = read();
-    kept.iter()
-        .map(|kept| LoopReport::clone(&kept.report))
-        .collect()
+    let reports = read().into_iter().map(|kept| kept.report);
+    reports.map(Arc::unwrap_or_clone).collect()
 }
 
 /// A loop has ended.
