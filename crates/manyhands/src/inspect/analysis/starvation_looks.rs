@@ -6,6 +6,7 @@ use crate::inspect::analysis::starvation::{STARVED_FOR, Starvation, starvations}
 use crate::recording::{RuntimeSnapshot, runtimes};
 use crate::sync::clock;
 use std::collections::BTreeSet;
+use std::mem;
 use std::time::{Duration, Instant};
 
 /// A look at all runtimes.
@@ -18,11 +19,9 @@ pub(in crate::inspect) struct Look {
 #[derive(Default)]
 pub(in crate::inspect) struct StarvationLooks {
     earlier: Option<Look>,
+    /// The runtimes that are known to be starved, until they go on.
+    starved: BTreeSet<u32>,
 }
-
-/// The runtimes that have been reported as starved, until they go on.
-#[derive(Debug, Default)]
-pub(in crate::inspect) struct ReportedStarvations(BTreeSet<u32>);
 
 impl Look {
     /// At what they do now.
@@ -35,18 +34,19 @@ impl Look {
 }
 
 impl StarvationLooks {
-    /// What was starved from an earlier look to `now`; `None` if there was none long enough ago.
-    pub(in crate::inspect) fn compare(&mut self, now: Look) -> Option<Vec<Starvation>> {
-        let Some(earlier) = &self.earlier else {
-            self.earlier = Some(now);
-            return None;
+    /// What was starved from an earlier look to `now`, and was not the last time. Nothing if there was no look long enough ago.
+    pub(in crate::inspect) fn news(&mut self, now: Look) -> Vec<Starvation> {
+        let is_old = |look: &mut Look| now.at.saturating_duration_since(look.at) >= STARVED_FOR;
+        let Some(earlier) = self.earlier.take_if(is_old) else {
+            self.earlier.get_or_insert(now);
+            return Vec::new();
         };
-        if now.at.saturating_duration_since(earlier.at) < STARVED_FOR {
-            return None;
-        }
-        let found = starvations(&now.runtimes, &earlier.runtimes);
+        let mut found = starvations(&now.runtimes, &earlier.runtimes);
         self.earlier = Some(now);
-        Some(found)
+        let starved = found.iter().map(|starved| starved.runtime.number);
+        let before = mem::replace(&mut self.starved, starved.collect());
+        found.retain(|starved| !before.contains(&starved.runtime.number));
+        found
     }
 
     /// What is starved since `begun`, a look that was made a moment ago. As long as that is a runtime that was not starved since
@@ -73,60 +73,41 @@ impl StarvationLooks {
     }
 }
 
-impl ReportedStarvations {
-    /// Those of `found` that were not found the last time.
-    pub(in crate::inspect) fn news(&mut self, found: Vec<Starvation>) -> Vec<Starvation> {
-        let numbers = found.iter().map(|starved| starved.runtime.number).collect();
-        let before = std::mem::replace(&mut self.0, numbers);
-        let mut news = found;
-        news.retain(|starved| !before.contains(&starved.runtime.number));
-        news
-    }
-}
-
 /// Between two looks at what may go on.
 const PAUSE: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
 mod tests {
-    use super::{Look, ReportedStarvations, StarvationLooks};
+    use super::{Look, StarvationLooks};
     use crate::inspect::analysis::starvation::{STARVED_FOR, tests::starved};
     use crate::sync::clock;
     use std::time::Duration;
 
-    #[test]
-    fn only_looks_with_enough_time_between_them_count() {
-        let begun = clock::now();
+    /// How many starved runtimes are news at looks so far apart, each with what its worker has completed by then.
+    fn news(apart: Duration, completed: &[u64]) -> Vec<usize> {
         let mut looks = StarvationLooks::default();
-        let mut look_after = |passed: Duration| {
-            let look = Look {
-                at: begun + passed,
-                runtimes: vec![starved()],
-            };
-            looks.compare(look).map(|found| found.len())
-        };
-        assert_eq!(look_after(Duration::ZERO), None);
-        assert_eq!(look_after(STARVED_FOR / 2), None);
-        assert_eq!(look_after(STARVED_FOR), Some(1));
-        assert_eq!(look_after(STARVED_FOR * 3 / 2), None);
-        assert_eq!(look_after(STARVED_FOR * 2), Some(1));
-    }
-
-    #[test]
-    fn a_starved_runtime_is_news_once_until_it_goes_on() {
-        let mut looks = StarvationLooks::default();
-        let mut reported = ReportedStarvations::default();
         let begun = clock::now();
-        let completed = [0, 0, 0, 1, 1];
         let news = (0..).zip(completed).map(|(place, completed)| {
             let mut runtime = starved();
             runtime.workers[0].completed += completed;
             let look = Look {
-                at: begun + STARVED_FOR * place,
+                at: begun + apart * place,
                 runtimes: vec![runtime],
             };
-            reported.news(looks.compare(look).unwrap_or_default()).len()
+            looks.news(look).len()
         });
-        assert_eq!(news.collect::<Vec<_>>(), [0, 1, 0, 0, 1]);
+        news.collect()
+    }
+
+    #[test]
+    fn only_looks_with_enough_time_between_them_count() {
+        let completed = [0, 0, 0, 1, 1, 1, 1];
+        let found = [0, 0, 1, 0, 0, 0, 1];
+        assert_eq!(news(STARVED_FOR / 2, &completed), found);
+    }
+
+    #[test]
+    fn a_starved_runtime_is_news_once_until_it_goes_on() {
+        assert_eq!(news(STARVED_FOR, &[0, 0, 0, 1, 1]), [0, 1, 0, 0, 1]);
     }
 }

@@ -1,7 +1,7 @@
 //! A thread that looks for deadlocks and starved runtimes, and reports each once on standard error.
 
 use crate::inspect::analysis::deadlock::Deadlock;
-use crate::inspect::analysis::starvation_looks::{Look, ReportedStarvations, StarvationLooks};
+use crate::inspect::analysis::starvation_looks::{Look, StarvationLooks};
 use crate::inspect::tasks::snapshot::Snapshot;
 use crate::inspect::tasks::take::snapshot_of_waits_for_tasks;
 use crate::recording::{TaskNumber, opening, table};
@@ -54,38 +54,29 @@ fn between_looks(period: Duration) -> Duration {
     reason = "between two looks; waits that both see are the same however long it is"
 )]
 fn look_for_ever(between_looks: Duration) {
-    let mut watchdog = Watchdog::new(snapshot_of_waits_for_tasks());
+    let mut watchdog = Watchdog::default();
     let mut looks = StarvationLooks::default();
-    let mut reported = ReportedStarvations::default();
     loop {
-        if let Some(found) = looks.compare(Look::now()) {
-            for starvation in reported.news(found) {
-                // As below.
-                let _ = writeln!(io::stderr(), "manyhands: {starvation}");
-            }
-        }
-        thread::sleep(between_looks);
         for deadlock in watchdog.look(snapshot_of_waits_for_tasks(), table::has) {
             // Standard error is all there is, and it may be closed.
             let _ = writeln!(io::stderr(), "manyhands: {deadlock}");
         }
+        for starvation in looks.news(Look::now()) {
+            // As above.
+            let _ = writeln!(io::stderr(), "manyhands: {starvation}");
+        }
+        thread::sleep(between_looks);
     }
 }
 
 /// What was seen before.
+#[derive(Default)]
 struct Watchdog {
     earlier: Snapshot,
     reported: BTreeSet<Vec<TaskNumber>>,
 }
 
 impl Watchdog {
-    fn new(earlier: Snapshot) -> Self {
-        Self {
-            earlier,
-            reported: BTreeSet::new(),
-        }
-    }
-
     /// The deadlocks that have not been returned before. One that was, but is not found this time, as when something that
     /// is not recorded has polled one of its tasks, is remembered as long as all its tasks are there.
     fn look(&mut self, now: Snapshot, is_there: impl Fn(TaskNumber) -> bool) -> Vec<Deadlock> {
@@ -122,9 +113,9 @@ mod tests {
     #[test]
     fn a_ring_is_news_once_and_a_later_one_is_news_again() {
         let ring = [task(1, &[2]), task(2, &[3]), task(3, &[1])];
-        let mut watchdog = Watchdog::new(snapshot_of(ring.to_vec()));
-        let looks: Vec<usize> = (0..3).map(|_| news(&mut watchdog, &ring)).collect();
-        assert_eq!(looks, [1, 0, 0], "three looks at the same ring");
+        let mut watchdog = Watchdog::default();
+        let looks: Vec<usize> = (0..4).map(|_| news(&mut watchdog, &ring)).collect();
+        assert_eq!(looks, [0, 1, 0, 0], "four looks at the same ring");
         let two = [&ring[..], &[task(4, &[5]), task(5, &[4])]].concat();
         let looks: Vec<usize> = (0..3).map(|_| news(&mut watchdog, &two)).collect();
         assert_eq!(
@@ -137,8 +128,9 @@ mod tests {
     #[test]
     fn a_ring_is_no_news_after_a_look_that_has_missed_it_unless_a_task_of_it_has_ended() {
         let ring = [task(1, &[2]), task(2, &[1])];
-        let mut watchdog = Watchdog::new(snapshot_of(ring.to_vec()));
-        assert_eq!(news(&mut watchdog, &ring), 1);
+        let mut watchdog = Watchdog::default();
+        let looks = [&ring; 2].map(|ring| news(&mut watchdog, ring));
+        assert_eq!(looks, [0, 1]);
         let polled = [&ring[..1], &[task(2, &[])]].concat();
         for tasks in [&polled[..], &ring, &ring] {
             assert_eq!(news(&mut watchdog, tasks), 0);
