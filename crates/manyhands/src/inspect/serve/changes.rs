@@ -6,8 +6,7 @@
 //! Not here: how news are found (`sent.rs`), and snapshots inside the program (`tasks/take.rs`).
 
 use crate::inspect::serve::sent::Sent;
-use crate::inspect::serve::server::{say, say_all};
-use crate::inspect::serve::wire;
+use crate::inspect::serve::wire::{self, say, say_all};
 use crate::inspect::tasks::snapshot::TaskSnapshot;
 use crate::inspect::tasks::take::{find_owners, for_each_of_oldest};
 use crate::recording::enabled::loops::running as loops;

@@ -5,13 +5,13 @@
 //! name. Counted while the table of tasks is read, so no list of all tasks is made.
 
 use crate::inspect::serve::json::Object;
-use crate::inspect::serve::wire;
+use crate::inspect::serve::wire::{self, say, say_all};
 use crate::inspect::tasks::outside;
 use crate::recording::{Frames, Record, TaskKind, TaskNumber, TaskState, WaitKind, table};
 use crate::sync::clock;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, Write};
 use std::panic::Location;
 
 /// Where tasks are.
@@ -46,20 +46,18 @@ struct Counted {
     row: Option<(Key, Group)>,
 }
 
-/// Passes to `say` a line for each group, that with the most tasks first, and the last line.
-pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+/// Sends a line for each group, that with the most tasks first, and the last line.
+pub(super) fn send(answers: &mut impl Write) -> io::Result<()> {
     clock::calibrate();
     let mut counted = Counted::default();
     table::for_each(|number, _, record| counted.add(key(record), number, record.since));
     let groups = counted.sorted();
     let sent = groups.len().min(GROUPS_MAX);
-    for (key, group) in &groups[..sent] {
-        say(&wire::line_of("group", line(key, group)))?;
-    }
+    say_all(answers, groups[..sent].iter().map(line))?;
     let end = wire::end("groups")
         .with("groups", sent)
         .with("groups_left_out", groups.len() - sent);
-    say(&end.line())
+    say(answers, &end.line())
 }
 
 fn key(record: &Record) -> Key {
@@ -129,14 +127,14 @@ impl Group {
     }
 }
 
-fn line(key: &Key, group: &Group) -> Object {
+fn line((key, group): &(Key, Group)) -> String {
     let frame = |&(name, at): &(&str, &Location<'_>)| {
         let name = Object::new().with("name", wire::text(name));
         name.with("at", wire::place(at))
     };
     let now = clock::ticks();
     let longest = now.saturating_sub(group.since.unwrap_or(now));
-    Object::new()
+    let line = Object::new()
         .with("kind", wire::word(key.kind))
         .with("type", wire::text(key.type_name))
         .with("spawned_at", key.spawned_at.map(wire::place))
@@ -147,7 +145,8 @@ fn line(key: &Key, group: &Group) -> Object {
         .with_list("frames", key.frames.iter().map(frame))
         .with("tasks", group.tasks)
         .with_list("examples", group.examples.iter().map(TaskNumber::to_string))
-        .with("longest_us", clock::nanos_in(longest) / 1_000)
+        .with("longest_us", clock::nanos_in(longest) / 1_000);
+    wire::line_of("group", line)
 }
 
 /// More lines say no more.

@@ -10,6 +10,7 @@ use crate::inspect::serve::changes::SentOfProgram;
 use crate::inspect::serve::freezer::Freezer;
 use crate::inspect::serve::json::Object;
 use crate::inspect::serve::refused::Refused;
+use crate::inspect::serve::wire::{say, say_all};
 use crate::inspect::serve::{freezer, groups, poll_once, reports, socket, stacks, wire};
 use crate::inspect::tasks::take::snapshot_of_waits_for_tasks;
 use crate::recording::enabled::loops::last_reports as loop_reports;
@@ -266,12 +267,8 @@ fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::
         Some("changes") => memory.sent.send(answers, "changes", tasks_max),
         Some("deadlocks") => send_deadlocks(answers, &mut memory.looks),
         Some("reports") => send_reports(answers),
-        Some("groups") => groups::send(|line| say(answers, line)),
-        Some("stacks") => stacks::send(|line| {
-            say(answers, line)?;
-            // A thread that does not answer keeps the others' lines waiting.
-            answers.flush()
-        }),
+        Some("groups") => groups::send(answers),
+        Some("stacks") => stacks::send(answers),
         _ => {
             let message = "`get` is \"snapshot\", \"changes\", \"deadlocks\", \"reports\", \"groups\" or \
                            \"stacks\", or `poll`, `freeze` or `thaw` is the number of a task";
@@ -313,7 +310,7 @@ fn send_reports(answers: &mut impl Write) -> io::Result<()> {
 /// Has a task polled, and sends what was seen of it.
 fn send_polled(answers: &mut impl Write, task: &str) -> io::Result<()> {
     match task_to_act_on(task).and_then(poll_once::poll_once) {
-        Ok(polled) => stacks::send_polled(&polled, |line| say(answers, line)),
+        Ok(polled) => stacks::send_polled(answers, &polled),
         Err(refused) => say(answers, &refused.line()),
     }
 }
@@ -329,17 +326,6 @@ fn task_to_act_on(task: &str) -> Result<TaskNumber, Refused> {
 
 fn say_done(answers: &mut impl Write, done: Result<Object, Refused>) -> io::Result<()> {
     say(answers, &done.map_or_else(Refused::line, Object::line))
-}
-
-pub(super) fn say_all(
-    answers: &mut impl Write,
-    mut lines: impl Iterator<Item = String>,
-) -> io::Result<()> {
-    lines.try_for_each(|line| say(answers, &line))
-}
-
-pub(super) fn say(answers: &mut impl Write, line: &str) -> io::Result<()> {
-    writeln!(answers, "{line}")
 }
 
 /// The default paths that this process listens at.

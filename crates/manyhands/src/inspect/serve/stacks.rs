@@ -11,21 +11,23 @@ use crate::inspect::serve::json::Object;
 use crate::inspect::serve::mappings::{self, Mapping};
 use crate::inspect::serve::poll_once::Polled;
 use crate::inspect::serve::refused::Refused;
-use crate::inspect::serve::wire;
+use crate::inspect::serve::wire::{self, say, say_all};
 use crate::recording::runtimes;
 use crate::sync::stack_copy::{self, NotCopied, Registers, StackCopy};
-use std::io;
+use std::io::{self, Write};
 
-/// Passes to `say` a line about the code of the process, one for each thread, and the last one.
-pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+/// Sends a line about the code of the process, one for each thread, and the last one.
+pub(super) fn send(answers: &mut impl Write) -> io::Result<()> {
     if let Err(reason) = stack_copy::prepare() {
-        return say(&Refused::NoCopies(reason).line());
+        return say(answers, &Refused::NoCopies(reason).line());
     }
     let code = mappings::read();
-    say(&wire::line_of("code", code_line(&code)))?;
+    say(answers, &code_line(&code))?;
     let runtimes = runtimes::read();
     for runtime in &runtimes {
         for worker in &runtime.workers {
+            // A thread that does not answer keeps no other's line waiting.
+            answers.flush()?;
             let copy = stack_copy::copy_of(worker.thread);
             let line = Object::new()
                 .with("runtime", runtime.number)
@@ -35,31 +37,25 @@ pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()
                 .with("state", wire::word(worker.state))
                 .with("task_spawned_at", worker.task_spawned_at.map(wire::place));
             let line = with_stack(line, copy.as_ref(), &code);
-            say(&wire::line_of("stack", line))?;
+            say(answers, &wire::line_of("stack", line))?;
         }
     }
     let workers = runtimes.iter().map(|runtime| runtime.workers.len());
     let end = wire::end("stacks").with("threads", workers.sum::<usize>());
-    say(&end.line())
+    say(answers, &end.line())
 }
 
-/// Passes to `say` a line about the code of the process, one for the task, one for each stack at one of its waits, and the
-/// last one.
-pub(super) fn send_polled(
-    polled: &Polled,
-    mut say: impl FnMut(&str) -> io::Result<()>,
-) -> io::Result<()> {
+/// Sends a line about the code of the process, one for the task, one for each stack at one of its waits, and the last one.
+pub(super) fn send_polled(answers: &mut impl Write, polled: &Polled) -> io::Result<()> {
     let code = mappings::read();
-    say(&wire::line_of("code", code_line(&code)))?;
-    if let Some(task) = &polled.task {
-        say(&wire::task(task))?;
-    }
+    say(answers, &code_line(&code))?;
+    say_all(answers, polled.task.iter().map(wire::task))?;
     for (wait, copy) in &polled.stacks {
         let line = with_stack(Object::new().with("wait", *wait), copy.as_ref(), &code);
-        say(&wire::line_of("leaf", line))?;
+        say(answers, &wire::line_of("leaf", line))?;
     }
     let end = wire::end("poll").with("ended", polled.task.is_none());
-    say(&end.line())
+    say(answers, &end.line())
 }
 
 /// A line, with the copy of a stack or why there is none.
@@ -74,7 +70,7 @@ fn with_stack(line: Object, copy: Result<&StackCopy, &NotCopied>, code: &[Mappin
         .with("cut", copy.is_ok_and(|copy| copy.is_cut))
 }
 
-fn code_line(code: &[Mapping]) -> Object {
+fn code_line(code: &[Mapping]) -> String {
     let mapping = |mapping: &Mapping| {
         Object::new()
             .with("start", hex(mapping.start))
@@ -82,9 +78,10 @@ fn code_line(code: &[Mapping]) -> Object {
             .with("offset", hex(mapping.offset))
             .with("path", wire::text(&mapping.path))
     };
-    Object::new()
+    let code = Object::new()
         .with("architecture", std::env::consts::ARCH)
-        .with_list("mappings", code.iter().map(mapping))
+        .with_list("mappings", code.iter().map(mapping));
+    wire::line_of("code", code)
 }
 
 /// As the system knows it, cut to 15 bytes.

@@ -12,6 +12,7 @@ use crate::recording::{
 };
 use miniserde::{Deserialize, json};
 use std::fmt::Debug;
+use std::io::{self, Write};
 use std::panic::Location;
 use std::time::Duration;
 
@@ -224,6 +225,19 @@ pub(super) fn word(value: impl Debug) -> String {
         word.push(letter.to_ascii_lowercase());
     }
     word
+}
+
+/// Sends these lines.
+pub(super) fn say_all(
+    answers: &mut impl Write,
+    mut lines: impl Iterator<Item = String>,
+) -> io::Result<()> {
+    lines.try_for_each(|line| say(answers, &line))
+}
+
+/// Sends a line.
+pub(super) fn say(answers: &mut impl Write, line: &str) -> io::Result<()> {
+    writeln!(answers, "{line}")
 }
 
 /// A place in the source.
