@@ -5,7 +5,7 @@
 use super::options::AsyncOptions;
 use super::{AsyncLoop, AsyncResults, AsyncSource};
 use crate::engine::consumer::Ending;
-use crate::job::{InPlace, Payload, catch, contain, resume_all};
+use crate::job::{InPlace, Payload, catch, contain, resume_all, value_or_resume};
 use crate::parallel::failure::Failures;
 use crate::parallel::options::LocalOptions;
 use crate::parallel::poll_stream::PollStream;
@@ -66,15 +66,14 @@ impl<L, Init, Finish: Fn(L), F> Lending<L, Init, Finish, F> {
         finished.filter_map(Result::err).collect()
     }
 
-    /// The loop, which gives `output` or has panicked, has ended.
-    fn end<T>(&self, output: Result<T, Payload>) -> T {
-        let (output, mut panics) = match output {
-            Ok(output) => (Some(output), Vec::new()),
-            Err(payload) => (None, vec![payload]),
+    /// Polls the loop. Before it gives the last that it has to give, or panics, its states are finished.
+    fn poll<T>(&self, poll: impl FnOnce() -> Poll<T>, is_last: impl Fn(&T) -> bool) -> Poll<T> {
+        let ended = match catch(poll) {
+            Ok(Poll::Ready(given)) if is_last(&given) => Ok(given),
+            Ok(polled) => return polled,
+            Err(payload) => Err(payload),
         };
-        panics.extend(self.finish_idle());
-        resume_all(panics);
-        output.expect("a loop without an output has panicked")
+        Poll::Ready(value_or_resume(ended, self.finish_idle()))
     }
 }
 
@@ -97,11 +96,8 @@ where
 {
     let AsyncLoop { mut run, control } = looping;
     let run = Box::pin(async move {
-        let ended = poll_fn(|context| match catch(|| run.as_mut().poll(context)) {
-            Ok(polled) => polled.map(Ok),
-            Err(payload) => Poll::Ready(Err(payload)),
-        });
-        let output = lending.end(ended.await);
+        let ended = poll_fn(|context| lending.poll(|| run.as_mut().poll(context), |_| true));
+        let output = ended.await;
         // First, with the body: the compiler leaks what is returned if a drop panics after that.
         drop(lending);
         output
@@ -121,11 +117,7 @@ where
 {
     let (mut results, control) = (results.results, results.control);
     let results = Box::pin(PollStream(move |context: &mut Context<'_>| {
-        match catch(|| Stream::poll_next(results.as_mut(), context)) {
-            Ok(Poll::Ready(None)) => Poll::Ready(lending.end(Ok(None))),
-            Ok(polled) => polled,
-            Err(payload) => lending.end(Err(payload)),
-        }
+        lending.poll(|| results.as_mut().poll_next(context), Option::is_none)
     }));
     AsyncResults { results, control }
 }
