@@ -133,7 +133,7 @@ where
             let site = self.site;
             match site.poll(|| self.tasks.poll_next(context)) {
                 Poll::Pending => break Poll::Pending,
-                Poll::Ready(None) if self.has_more() => break Poll::Pending,
+                Poll::Ready(None) if self.items.is_some() => break Poll::Pending,
                 Poll::Ready(None) => {
                     let panic = self.source_panic.take();
                     break Poll::Ready(panic.map(|payload| (self.begun, Err(payload))));
@@ -196,10 +196,6 @@ where
     /// How many items may run at once.
     pub(super) fn concurrency(&self) -> usize {
         self.tuner.level()
-    }
-
-    fn has_more(&self) -> bool {
-        self.source.is_some() || self.items.is_some()
     }
 
     /// Whether the loop itself has cancelled this item.
