@@ -57,9 +57,8 @@ pub(super) struct Progress {
 
 impl LoopHandle {
     pub(super) fn new(control: &Arc<LoopControl>) -> Self {
-        Self {
-            control: Arc::clone(control),
-        }
+        let control = Arc::clone(control);
+        Self { control }
     }
 
     /// From now on this number of items runs at once, if the source has as many; of a range the loop finds the best number. If more are
@@ -113,14 +112,11 @@ impl LoopHandle {
 
 impl LoopControl {
     fn change(&self, limits: Concurrency) {
-        let waker = {
-            let mut state = lock(&self.0);
-            state.new_limits = Some(limits);
-            state.waker.take()
-        };
-        if let Some(waker) = waker {
-            wake(waker);
-        }
+        let mut state = lock(&self.0);
+        state.new_limits = Some(limits);
+        let waker = state.waker.take();
+        drop(state);
+        waker.into_iter().for_each(wake);
     }
 
     /// The loop takes over new limits; the next change wakes `waker`.

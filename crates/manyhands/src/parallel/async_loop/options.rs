@@ -40,11 +40,7 @@ impl AsyncOptions<'static> {
     /// # Ok::<(), parallel::ConcurrencyError>(())
     /// ```
     pub fn new() -> Self {
-        Self {
-            concurrency: Concurrency::ADAPTIVE,
-            runtime: None,
-            ending: (),
-        }
+        Self::planned(None, None)
     }
 }
 
