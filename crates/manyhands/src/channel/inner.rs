@@ -172,14 +172,14 @@ impl<T> ChannelInner<T> {
 
     /// As [`add_sender`](Self::add_sender), unless the last one is gone.
     pub(super) fn add_sender_to_others(&self) -> bool {
-        self.state.lock().add_sender_to_others()
+        let mut state = self.state.lock();
+        let has_others = state.sender_count > 0;
+        state.sender_count += usize::from(has_others);
+        has_others
     }
 
     pub(super) fn remove_sender(&self) {
-        let is_last = self.step(|state, deferred| {
-            state.remove_sender(deferred);
-            state.has_no_ends()
-        });
+        let is_last = self.step(State::remove_sender);
         self.record.end_removed(is_last);
     }
 
@@ -188,10 +188,7 @@ impl<T> ChannelInner<T> {
     }
 
     pub(super) fn remove_receiver(&self) {
-        let (left, is_last) = self.step(|state, deferred| {
-            let left = state.remove_receiver(deferred);
-            (left, state.has_no_ends())
-        });
+        let (is_last, left) = self.step(State::remove_receiver);
         self.record.end_removed(is_last);
         // The items that are left are dropped here, where no lock is held.
         drop(left);

@@ -322,24 +322,13 @@ impl<T> State<T> {
         true
     }
 
-    /// Adds a sender if there is one; says whether it did.
-    pub(super) fn add_sender_to_others(&mut self) -> bool {
-        let has_others = self.sender_count > 0;
-        self.sender_count += usize::from(has_others);
-        has_others
-    }
-
-    /// Removing the last sender closes the channel.
-    pub(super) fn remove_sender(&mut self, deferred: &mut DeferredWakes<T>) {
+    /// Removing the last sender closes the channel. Returns whether no end is left that could be cloned.
+    pub(super) fn remove_sender(&mut self, deferred: &mut DeferredWakes<T>) -> bool {
         self.sender_count -= 1;
         if self.sender_count == 0 {
             self.close(&mut None, deferred);
         }
-    }
-
-    /// Whether no end is left that could be cloned.
-    pub(super) fn has_no_ends(&self) -> bool {
-        self.sender_count == 0 && self.receiver_count == 0
+        self.sender_count + self.receiver_count == 0
     }
 
     /// What it shows of itself, with `in_batch` items in the receiver batch.
@@ -355,20 +344,21 @@ impl<T> State<T> {
         }
     }
 
-    /// Removing the last receiver closes the channel, and returns the items that are left.
+    /// As [`remove_sender`](Self::remove_sender), of a receiver; the last one gets the items that are left.
     pub(super) fn remove_receiver(
         &mut self,
         deferred: &mut DeferredWakes<T>,
-    ) -> Option<(Ring<T>, ItemBuffer<T>)> {
+    ) -> (bool, Option<(Ring<T>, ItemBuffer<T>)>) {
         self.receiver_count -= 1;
-        (self.receiver_count == 0).then(|| {
+        let left = (self.receiver_count == 0).then(|| {
             self.close(&mut None, deferred);
             // Nothing goes into a closed channel.
             (
                 std::mem::replace(&mut self.batch_items, Ring::new()),
                 std::mem::replace(&mut self.buffer, ItemBuffer::fifo()),
             )
-        })
+        });
+        (self.sender_count + self.receiver_count == 0, left)
     }
 
     /// Notifies the waiters that can make progress now (C1, C2). The last action under the lock.
