@@ -125,7 +125,7 @@ impl<T> ChannelInner<T> {
         let mut full = FullGuard { state, batch: None };
         if self.batch.len() > 0 {
             let mut batch = self.batch.lock();
-            batch.swap(full.state.batch_items_mut());
+            batch.swap(&mut full.state.batch_items);
             full.batch = Some(batch);
         }
         full
@@ -158,7 +158,7 @@ impl<T> ChannelInner<T> {
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.state.lock().closed().is_some()
+        self.state.lock().closed.is_some()
     }
 
     pub(super) fn buffered(&self) -> usize {
@@ -206,7 +206,7 @@ impl<T> crate::recording::ObservedChannel for ChannelInner<T> {
 impl<T> Drop for FullGuard<'_, T> {
     fn drop(&mut self) {
         if let Some(mut batch) = self.batch.take() {
-            batch.swap(self.state.batch_items_mut());
+            batch.swap(&mut self.state.batch_items);
             batch.leave(self.state.batch_fast_recv_above());
         }
     }

@@ -63,11 +63,11 @@ pub(super) struct State<T> {
     known_room: usize,
     buffer: ItemBuffer<T>,
     /// The items of the receiver batch, during a full step. They come before those of the buffer.
-    batch_items: Ring<T>,
+    pub(super) batch_items: Ring<T>,
     /// 0 for a rendezvous, `usize::MAX` for no limit.
     capacity: usize,
-    /// Set once; the reason is that of `close_with`.
-    closed: Option<RecvError>,
+    /// What receivers get after the last item, once the channel is closed; the reason is that of `close_with`. Set once.
+    pub(super) closed: Option<RecvError>,
     receivers: WaitList<()>,
     /// With the items of the waiting senders.
     senders: WaitList<T>,
@@ -117,19 +117,9 @@ impl<T> State<T> {
         self.batch_items.len() + self.buffer.len()
     }
 
-    /// The items of the batch, which only a full step has here.
-    pub(super) fn batch_items_mut(&mut self) -> &mut Ring<T> {
-        &mut self.batch_items
-    }
-
     /// How many items must stay in the batch for a fast receive.
     pub(super) fn batch_fast_recv_above(&self) -> usize {
         self.fast_recv_above.saturating_sub(self.buffer.len())
-    }
-
-    /// What receivers get after the last item, if the channel is closed.
-    pub(super) fn closed(&self) -> Option<&RecvError> {
-        self.closed.as_ref()
     }
 
     /// The item that will be received next.

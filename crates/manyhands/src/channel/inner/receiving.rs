@@ -178,7 +178,6 @@ fn take_many<T>(
 
 /// Why there is nothing to receive.
 fn nothing<T>(state: &State<T>) -> TryRecvError {
-    state
-        .closed()
-        .map_or(TryRecvError::Empty, |closed| closed.clone().into())
+    let closed = state.closed.clone();
+    closed.map_or(TryRecvError::Empty, TryRecvError::Closed)
 }
