@@ -148,7 +148,7 @@ impl<T> ChannelInner<T> {
     /// Gives such a wait up.
     pub(super) fn cancel_until(&self, until: Until, waiter: &mut Option<WaiterKey>) {
         if waiter.is_some() {
-            self.step(|state, deferred| state.leave_until(until, waiter, deferred));
+            self.step(|state, deferred| deferred.stale = state.list_of(until).give_up(waiter));
         }
     }
 

@@ -68,7 +68,7 @@ pub(super) struct State<T> {
     capacity: usize,
     /// What receivers get after the last item, once the channel is closed; the reason is that of `close_with`. Set once.
     pub(super) closed: Option<RecvError>,
-    receivers: WaitList<()>,
+    pub(super) receivers: WaitList<()>,
     /// With the items of the waiting senders.
     senders: WaitList<T>,
     /// Who neither sends nor receives, by what it waits for ([`Until`]).
@@ -282,17 +282,8 @@ impl<T> State<T> {
                 }
             },
         };
-        self.leave_receive(waiter, deferred);
-        Poll::Ready(result)
-    }
-
-    /// Removes a receive from the wait list.
-    pub(super) fn leave_receive(
-        &mut self,
-        waiter: &mut Option<WaiterKey>,
-        deferred: &mut DeferredWakes<T>,
-    ) {
         deferred.stale = self.receivers.give_up(waiter);
+        Poll::Ready(result)
     }
 
     /// Closes the channel, and takes the reason if this is the first time; returns whether it is.

@@ -148,7 +148,7 @@ impl<T> ChannelInner<T> {
 
     #[cold]
     fn leave_receive(&self, waiter: &mut Option<WaiterKey>) {
-        self.step(|state, deferred| state.leave_receive(waiter, deferred));
+        self.step(|state, deferred| deferred.stale = state.receivers.give_up(waiter));
     }
 
     pub(in crate::channel) fn peek<R>(

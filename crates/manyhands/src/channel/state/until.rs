@@ -16,7 +16,7 @@ impl<T> State<T> {
         deferred: &mut DeferredWakes<T>,
     ) -> Poll<()> {
         if self.has_come(until) || self.was_notified(until, waiter.as_ref()) {
-            self.leave_until(until, waiter, deferred);
+            deferred.stale = self.list_of(until).give_up(waiter);
             return Poll::Ready(());
         }
         self.is_watched |= matches!(until, Until::Readable | Until::Writable);
@@ -61,17 +61,8 @@ impl<T> State<T> {
         self.is_open() || self.len() > 0
     }
 
-    /// Removes a waiter that neither sends nor receives.
-    pub(in crate::channel) fn leave_until(
-        &mut self,
-        until: Until,
-        waiter: &mut Option<WaiterKey>,
-        deferred: &mut DeferredWakes<T>,
-    ) {
-        deferred.stale = self.list_of(until).give_up(waiter);
-    }
-
-    fn list_of(&mut self, until: Until) -> &mut WaitList<()> {
+    /// Those that wait for this.
+    pub(in crate::channel) fn list_of(&mut self, until: Until) -> &mut WaitList<()> {
         &mut self.until[until as usize]
     }
 
