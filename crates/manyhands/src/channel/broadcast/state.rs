@@ -77,9 +77,10 @@ impl<T> State<T> {
         Some(slot.item)
     }
 
-    /// The index of the item's slot, or 0 if the item has been pushed out.
-    fn index_of(&self, number: u64) -> usize {
-        usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX)
+    /// The slots from this item on, or all if it has been pushed out.
+    fn slots_from(&mut self, number: u64) -> impl Iterator<Item = &mut Slot<T>> {
+        let from = usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        self.slots.iter_mut().skip(from)
     }
 }
 
@@ -105,18 +106,12 @@ impl<T> HasSubscribers for State<T> {
 
     fn add_receiver(&mut self, next: u64) {
         self.subscribers.receiver_count += 1;
-        let from = self.index_of(next);
-        for slot in self.slots.iter_mut().skip(from) {
-            slot.wanted += 1;
-        }
+        self.slots_from(next).for_each(|slot| slot.wanted += 1);
     }
 
     fn remove_receiver(&mut self, next: u64) -> Vec<Arc<T>> {
         self.subscribers.receiver_count -= 1;
-        let from = self.index_of(next);
-        for slot in self.slots.iter_mut().skip(from) {
-            slot.wanted -= 1;
-        }
+        self.slots_from(next).for_each(|slot| slot.wanted -= 1);
         let unwanted = self.slots.iter().take_while(|slot| slot.wanted == 0);
         let unwanted = unwanted.count();
         (0..unwanted).filter_map(|_| self.pop()).collect()
