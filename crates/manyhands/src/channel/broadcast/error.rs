@@ -52,7 +52,9 @@ impl From<RecvError> for TryRecvError {
 impl fmt::Display for RecvError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Lagged(lost) => lagged(f, *lost),
+            Self::Lagged(lost) => {
+                write!(f, "receiver was too far behind: {lost} items are lost")
+            }
             Self::Closed(closed) => closed.fmt(f),
         }
     }
@@ -62,14 +64,10 @@ impl fmt::Display for TryRecvError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("receiving on an empty channel"),
-            Self::Lagged(lost) => lagged(f, *lost),
+            Self::Lagged(lost) => RecvError::Lagged(*lost).fmt(f),
             Self::Closed(closed) => closed.fmt(f),
         }
     }
-}
-
-fn lagged(f: &mut fmt::Formatter<'_>, lost: u64) -> fmt::Result {
-    write!(f, "receiver was too far behind: {lost} items are lost")
 }
 
 impl Error for RecvError {
