@@ -92,19 +92,17 @@ impl<T> ChannelInner<T> {
                 while deferred.dropped.is_none()
                     && let Some(item) = items.pop_front()
                 {
-                    if state.room_for(None) == 0 {
-                        items.push_front(item);
-                        return Err(TrySendError::Full(()));
-                    }
-                    if let Err(error) = state.offer(item, deferred) {
-                        let is_full = error.is_full();
-                        items.push_front(error.into_inner());
-                        return Err(if is_full {
-                            TrySendError::Full(())
-                        } else {
-                            TrySendError::Closed(())
-                        });
-                    }
+                    let sent = match state.room_for(None) {
+                        0 => Err(TrySendError::Full(item)),
+                        _ => state.offer(item, deferred),
+                    };
+                    let (item, error) = match sent {
+                        Ok(()) => continue,
+                        Err(TrySendError::Full(item)) => (item, TrySendError::Full(())),
+                        Err(TrySendError::Closed(item)) => (item, TrySendError::Closed(())),
+                    };
+                    items.push_front(item);
+                    return Err(error);
                 }
                 Ok(())
             });
