@@ -27,11 +27,7 @@ pub struct Receiver<T> {
     core: ReceiverCore<State<T>>,
 }
 
-impl<T> Receiver<T> {
-    pub(super) fn new(core: ReceiverCore<State<T>>) -> Self {
-        Self { core }
-    }
-
+impl<T: Clone> Receiver<T> {
     /// As [`recv`](Self::recv), and waits on the calling thread.
     ///
     /// # Blocking
@@ -50,10 +46,7 @@ impl<T> Receiver<T> {
     /// ```
     #[doc(alias = "blocking_recv")]
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn recv_blocking(&mut self) -> Result<T, RecvError>
-    where
-        T: Clone,
-    {
+    pub fn recv_blocking(&mut self) -> Result<T, RecvError> {
         ChannelFuture::new(&mut self.core, Next::new(owned)).wait()
     }
 
@@ -75,10 +68,7 @@ impl<T> Receiver<T> {
     /// ```
     #[doc(alias = "recv_async")]
     #[must_use = "a future does nothing unless awaited; await it, or call `recv_blocking`"]
-    pub fn recv(&mut self) -> impl FusedFuture<Output = Result<T, RecvError>> + Unpin + fmt::Debug
-    where
-        T: Clone,
-    {
+    pub fn recv(&mut self) -> impl FusedFuture<Output = Result<T, RecvError>> + Unpin + fmt::Debug {
         ChannelFuture::new(&mut self.core, Next::new(owned))
     }
 
@@ -93,10 +83,7 @@ impl<T> Receiver<T> {
     /// let (_sender, mut receiver) = channel::broadcast::<u32>(8);
     /// assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
     /// ```
-    pub fn try_recv(&mut self) -> Result<T, TryRecvError>
-    where
-        T: Clone,
-    {
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         Ok(owned(self.core.try_next().ok_or(TryRecvError::Empty)?)?)
     }
 
@@ -120,10 +107,7 @@ impl<T> Receiver<T> {
     /// ```
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn recv_timeout_blocking(&mut self, limit: Duration) -> Result<T, TryRecvError>
-    where
-        T: Clone,
-    {
+    pub fn recv_timeout_blocking(&mut self, limit: Duration) -> Result<T, TryRecvError> {
         let received = ChannelFuture::new(&mut self.core, Next::new(owned)).wait_for(limit);
         Ok(received.ok_or(TryRecvError::Empty)??)
     }
@@ -143,10 +127,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(pollster::block_on(items), [Err(RecvError::Lagged(1)), Ok(2), Ok(3)]);
     /// # Ok::<(), channel::SendError<u32>>(())
     /// ```
-    pub fn stream(&self) -> impl FusedStream<Item = Result<T, RecvError>> + Unpin + use<T>
-    where
-        T: Clone,
-    {
+    pub fn stream(&self) -> impl FusedStream<Item = Result<T, RecvError>> + Unpin + use<T> {
         self.clone().into_stream()
     }
 
@@ -164,11 +145,14 @@ impl<T> Receiver<T> {
     /// assert_eq!(pollster::block_on(items), [1, 2]);
     /// # Ok::<(), channel::SendError<u32>>(())
     /// ```
-    pub fn into_stream(self) -> impl FusedStream<Item = Result<T, RecvError>> + Unpin
-    where
-        T: Clone,
-    {
+    pub fn into_stream(self) -> impl FusedStream<Item = Result<T, RecvError>> + Unpin {
         NextStream::new(self.core, item)
+    }
+}
+
+impl<T> Receiver<T> {
+    pub(super) fn new(core: ReceiverCore<State<T>>) -> Self {
+        Self { core }
     }
 
     /// Whether the channel is closed. There may still be items for this receiver.
