@@ -75,6 +75,35 @@ impl<L, Init, Finish: Fn(L), F> Lending<L, Init, Finish, F> {
         };
         Poll::Ready(value_or_resume(ended, self.finish_idle()))
     }
+
+    /// The loop, which finishes its states at the end.
+    fn finishing<'a, T: Send + 'a>(self: Arc<Self>, looping: AsyncLoop<'a, T>) -> AsyncLoop<'a, T>
+    where
+        Self: Send + Sync + 'a,
+    {
+        let AsyncLoop { mut run, control } = looping;
+        let run = Box::pin(async move {
+            let ended = poll_fn(|context| self.poll(|| run.as_mut().poll(context), |_| true));
+            ended.await
+        });
+        AsyncLoop { run, control }
+    }
+
+    /// As [`finishing`](Self::finishing), of a stream.
+    fn finishing_stream<'a, T: 'a>(
+        self: Arc<Self>,
+        results: AsyncResults<'a, T>,
+    ) -> AsyncResults<'a, T>
+    where
+        Self: Send + Sync + 'a,
+        Finish: 'a,
+    {
+        let (mut results, control) = (results.results, results.control);
+        let results = Box::pin(PollStream(move |context: &mut Context<'_>| {
+            self.poll(|| results.as_mut().poll_next(context), Option::is_none)
+        }));
+        AsyncResults { results, control }
+    }
 }
 
 /// The loop was dropped before its end, and the last of its items has ended.
@@ -82,49 +111,6 @@ impl<L, Init, Finish: Fn(L), F> Drop for Lending<L, Init, Finish, F> {
     fn drop(&mut self) {
         contain(|| resume_all(self.finish_idle()));
     }
-}
-
-/// The loop, which finishes its states at the end.
-fn finishing<'a, T, L, Init, Finish, F>(
-    looping: AsyncLoop<'a, T>,
-    lending: Arc<Lending<L, Init, Finish, F>>,
-) -> AsyncLoop<'a, T>
-where
-    T: Send + 'a,
-    Finish: Fn(L),
-    Lending<L, Init, Finish, F>: Send + Sync + 'a,
-{
-    let AsyncLoop { mut run, control } = looping;
-    let run = Box::pin(async move {
-        let ended = poll_fn(|context| lending.poll(|| run.as_mut().poll(context), |_| true));
-        let output = ended.await;
-        // First, with the body: the compiler leaks what is returned if a drop panics after that.
-        drop(lending);
-        output
-    });
-    AsyncLoop { run, control }
-}
-
-/// As [`finishing`], of a stream.
-fn finishing_stream<'a, T, L, Init, Finish, F>(
-    results: AsyncResults<'a, T>,
-    lending: Arc<Lending<L, Init, Finish, F>>,
-) -> AsyncResults<'a, T>
-where
-    T: 'a,
-    Finish: Fn(L) + 'a,
-    Lending<L, Init, Finish, F>: Send + Sync + 'a,
-{
-    let (mut results, control) = (results.results, results.control);
-    let results = Box::pin(PollStream(move |context: &mut Context<'_>| {
-        lending.poll(|| results.as_mut().poll_next(context), Option::is_none)
-    }));
-    AsyncResults { results, control }
-}
-
-/// What a body gives that cannot fail, and its state.
-fn part_of_pair<R, L>((value, state): (R, L)) -> (R, Option<L>) {
-    (value, Some(state))
 }
 
 /// A result of a body that fails, and its state, which then is lost.
@@ -177,9 +163,10 @@ where
         Fut: Future<Output = L> + Send + 'static,
     {
         let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let lend = move |item: S::Item| Arc::clone(&lender).run(item, |state| ((), Some(state)));
-        let looping = self.options.for_each_async(source, lend);
-        finishing(looping, lending)
+        let looping = self.options.for_each_async(source, move |item| {
+            Arc::clone(&lender).run(item, |state| ((), Some(state)))
+        });
+        lending.finishing(looping)
     }
 
     /// As [`try_for_each_async`](crate::parallel::try_for_each_async), with a state for each item that runs,
@@ -217,7 +204,7 @@ where
         let looping = self.options.try_for_each_async(source, move |item| {
             Arc::clone(&lender).run(item, |ended| part_of_result(ended.map(|state| ((), state))))
         });
-        finishing(looping, lending)
+        lending.finishing(looping)
     }
 
     /// As [`map_async`](crate::parallel::map_async), with a state for each item that runs, as in
@@ -250,9 +237,10 @@ where
         R: Send + 'static,
     {
         let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let lend = move |item: S::Item| Arc::clone(&lender).run(item, part_of_pair);
-        let looping = self.options.map_async(source, lend);
-        finishing(looping, lending)
+        let looping = self.options.map_async(source, move |item| {
+            Arc::clone(&lender).run(item, |(value, state)| (value, Some(state)))
+        });
+        lending.finishing(looping)
     }
 
     /// As [`try_map_async`](crate::parallel::try_map_async), with a state for each item that runs, as in
@@ -290,9 +278,10 @@ where
         Err: Send + 'static,
     {
         let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let lend = move |item: S::Item| Arc::clone(&lender).run(item, part_of_result);
-        let looping = self.options.try_map_async(source, lend);
-        finishing(looping, lending)
+        let looping = self.options.try_map_async(source, move |item| {
+            Arc::clone(&lender).run(item, part_of_result)
+        });
+        lending.finishing(looping)
     }
 
     /// As [`stream_async`](AsyncOptions::stream_async), with a state for each item that runs, as in
@@ -326,9 +315,10 @@ where
         R: Send + 'static,
     {
         let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let lend = move |item: S::Item| Arc::clone(&lender).run(item, part_of_pair);
-        let results = self.options.stream_async(source, lend);
-        finishing_stream(results, lending)
+        let results = self.options.stream_async(source, move |item| {
+            Arc::clone(&lender).run(item, |(value, state)| (value, Some(state)))
+        });
+        lending.finishing_stream(results)
     }
 
     /// As [`stream_async_unordered`](AsyncOptions::stream_async_unordered), with states as in
@@ -361,9 +351,10 @@ where
         R: Send + 'static,
     {
         let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let lend = move |item: S::Item| Arc::clone(&lender).run(item, part_of_pair);
-        let results = self.options.stream_async_unordered(source, lend);
-        finishing_stream(results, lending)
+        let results = self.options.stream_async_unordered(source, move |item| {
+            Arc::clone(&lender).run(item, |(value, state)| (value, Some(state)))
+        });
+        lending.finishing_stream(results)
     }
 
     /// As [`try_stream_async`](AsyncOptions::try_stream_async), with states as in [`stream_async`](Self::stream_async).
@@ -395,9 +386,10 @@ where
         Err: Send + 'static,
     {
         let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let lend = move |item: S::Item| Arc::clone(&lender).run(item, part_of_result);
-        let results = self.options.try_stream_async(source, lend);
-        finishing_stream(results, lending)
+        let results = self.options.try_stream_async(source, move |item| {
+            Arc::clone(&lender).run(item, part_of_result)
+        });
+        lending.finishing_stream(results)
     }
 
     /// As [`try_stream_async_unordered`](AsyncOptions::try_stream_async_unordered), with states as in
@@ -430,8 +422,11 @@ where
         Err: Send + 'static,
     {
         let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let lend = move |item: S::Item| Arc::clone(&lender).run(item, part_of_result);
-        let results = self.options.try_stream_async_unordered(source, lend);
-        finishing_stream(results, lending)
+        let results = self
+            .options
+            .try_stream_async_unordered(source, move |item| {
+                Arc::clone(&lender).run(item, part_of_result)
+            });
+        lending.finishing_stream(results)
     }
 }
