@@ -79,9 +79,8 @@ pub(in crate::inspect) fn starvations(
         let mut earlier = earlier.iter();
         earlier.find(|earlier| earlier.number == now.number)
     };
-    now.iter()
-        .filter_map(|now| starvation(now, before(now)?))
-        .collect()
+    let starved = now.iter().filter_map(|now| starvation(now, before(now)?));
+    starved.collect()
 }
 
 fn starvation(now: &RuntimeSnapshot, earlier: &RuntimeSnapshot) -> Option<Starvation> {
@@ -126,11 +125,8 @@ fn have_all_stayed(now: &RuntimeSnapshot, earlier: &RuntimeSnapshot) -> bool {
 
 /// Without external threads, which run only what they wait for.
 fn workers(runtime: &RuntimeSnapshot) -> Vec<&WorkerSnapshot> {
-    let mut workers: Vec<&WorkerSnapshot> = runtime
-        .workers
-        .iter()
-        .filter(|worker| worker.index.is_some())
-        .collect();
+    let workers = runtime.workers.iter();
+    let mut workers: Vec<_> = workers.filter(|worker| worker.index.is_some()).collect();
     workers.sort_unstable_by_key(|worker| worker.index);
     workers
 }

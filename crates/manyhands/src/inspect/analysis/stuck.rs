@@ -37,16 +37,10 @@ impl<'snapshot> Stuck<'snapshot> {
         earlier: &'snapshot Snapshot,
         is_certain: bool,
     ) -> Self {
-        let changes: BTreeMap<_, _> = earlier
-            .tasks
-            .iter()
-            .map(|task| (task.number, task.changes))
-            .collect();
-        let sets: BTreeMap<_, _> = now
-            .tasks
-            .iter()
-            .filter_map(|task| Some((task.number, task.set?)))
-            .collect();
+        let changes_of = |task: &TaskSnapshot| (task.number, task.changes);
+        let changes: BTreeMap<_, _> = earlier.tasks.iter().map(changes_of).collect();
+        let set_of = |task: &TaskSnapshot| Some((task.number, task.set?));
+        let sets: BTreeMap<_, _> = now.tasks.iter().filter_map(set_of).collect();
         let may_be = |task: &&TaskSnapshot| {
             changes.get(&task.number) == Some(&task.changes)
                 && waits_for_tasks_only(task, &sets)

@@ -134,10 +134,8 @@ impl LoopReport {
                  became slower when they were shared.",
             );
         };
-        let waits = self
-            .off_processor_share()
-            .is_some_and(|share| share > NOTABLE);
-        let what = if waits {
+        let off = self.off_processor_share();
+        let what = if off.is_some_and(|share| share > NOTABLE) {
             "they wait for each other, as at a lock"
         } else {
             "memory, or one atomic number or lock"

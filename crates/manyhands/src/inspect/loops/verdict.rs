@@ -117,10 +117,8 @@ impl LoopReport {
         let others = self.threads.saturating_sub(1);
         let items = usize::try_from(self.items).unwrap_or(usize::MAX);
         let needed = others.min(items.saturating_sub(1));
-        let mut late: Vec<Duration> = self
-            .helpers()
-            .map(|helper| helper.joined_after.saturating_sub(opened))
-            .collect();
+        let joined = self.helpers().map(|helper| helper.joined_after);
+        let mut late: Vec<_> = joined.map(|joined| joined.saturating_sub(opened)).collect();
         late.sort_unstable();
         late.resize(needed.max(late.len()), open);
         let why_lacked = match self.elapsed < WORTH_SHARING {

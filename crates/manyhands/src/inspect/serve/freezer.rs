@@ -57,9 +57,8 @@ impl Drop for Freezer {
 /// Thaws a task, also one that another connection has frozen.
 pub(super) fn thaw(number: TaskNumber) -> Result<(), Refused> {
     let thawed = table::change(number, |_| frozen::take(number).ok_or(Refused::NotFrozen));
-    thawed
-        .unwrap_or(Err(Refused::NoSuchTask))
-        .map(TakenOut::wake)
+    thawed.unwrap_or(Err(Refused::NoSuchTask))?.wake();
+    Ok(())
 }
 
 #[cfg(test)]

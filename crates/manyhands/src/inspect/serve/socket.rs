@@ -59,10 +59,8 @@ fn remove_stale(folder: &Path) {
         return;
     };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        let is_socket = path
-            .extension()
-            .is_some_and(|extension| extension == EXTENSION);
-        if is_socket && is_stale(&path) {
+        let extension = path.extension();
+        if extension.is_some_and(|extension| extension == EXTENSION) && is_stale(&path) {
             // If it is gone already, another process has done it.
             let _ = fs::remove_file(path);
         }

@@ -164,10 +164,9 @@ pub(crate) fn is_frozen(number: TaskNumber) -> bool {
 
 /// Whether a task is here, and this freezer's.
 pub(crate) fn is_frozen_by(number: TaskNumber, by: u64) -> bool {
-    lock(&TASKS)
-        .frozen
-        .get(&number)
-        .is_some_and(|frozen| frozen.by == by)
+    let tasks = lock(&TASKS);
+    let frozen = tasks.frozen.get(&number);
+    frozen.is_some_and(|frozen| frozen.by == by)
 }
 
 /// The tasks that this freezer was the last to freeze.

@@ -80,17 +80,15 @@ impl Frames {
 
     /// As [`chain`](Self::chain), of the frame that was polled last.
     pub(crate) fn last_chain(&self) -> Vec<Frame> {
-        self.list
-            .last()
-            .map_or_else(Vec::new, |frame| self.chain(frame.address))
+        let last = self.list.last();
+        last.map_or_else(Vec::new, |frame| self.chain(frame.address))
     }
 
     /// The frames with no other inside them.
     pub(crate) fn innermost(&self) -> impl Iterator<Item = &Frame> {
         let is_outer = |address| self.list.iter().any(|frame| frame.outer == address);
-        self.list
-            .iter()
-            .filter(move |frame| !is_outer(frame.address))
+        let frames = self.list.iter();
+        frames.filter(move |frame| !is_outer(frame.address))
     }
 
     /// All frames, each behind the one around it, with the place of that one.
