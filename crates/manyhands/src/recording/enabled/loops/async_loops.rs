@@ -17,10 +17,8 @@ use std::any::type_name;
 use std::sync::Arc;
 
 /// A loop that is in the list until it is over, or this is dropped.
-#[derive(Debug)]
 pub(crate) struct AsyncLoopRecord(Option<Box<Recorded>>);
 
-#[derive(Debug)]
 struct Recorded {
     running: Arc<Running>,
     /// `None` until it is polled.

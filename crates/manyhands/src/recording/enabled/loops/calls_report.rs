@@ -46,7 +46,6 @@ pub struct CallsReport {
 }
 
 /// What is counted while the loop runs.
-#[derive(Debug)]
 pub(crate) struct CallsAccount {
     begun: Instant,
     /// Until when time has been counted.

@@ -37,7 +37,6 @@ pub(crate) struct RecordedLoop {
 }
 
 /// A loop in the list of those that run. An async one has no parts.
-#[derive(Debug)]
 pub(super) struct Running {
     pub(super) call: Call,
     /// How many items have been run.

@@ -13,7 +13,6 @@ use std::task::Poll;
 use std::{mem, ptr};
 
 /// What a future needs to be a frame.
-#[derive(Debug)]
 pub(crate) struct FrameMark {
     name: &'static str,
     at: &'static Location<'static>,
