@@ -98,7 +98,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         let (driver, control) = Driver::new(source, body, self);
         let ending = self.ending;
         let run = Box::pin(async move {
-            gather(driver, |_, ()| ()).await;
+            driver.gather(|_, ()| ()).await;
             ending.conclude(Some(()))
         });
         AsyncLoop { run, control }
@@ -123,7 +123,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
     {
         let (driver, control) = Driver::new(source, body, self);
         let ending = self.ending;
-        let run = Box::pin(async move { try_gather(driver, ending, |_, ()| ()).await });
+        let run = Box::pin(async move { driver.try_gather(ending, |_, ()| ()).await });
         AsyncLoop { run, control }
     }
 
@@ -144,7 +144,8 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         let ending = self.ending;
         let run = Box::pin(async move {
             let mut values = Vec::new();
-            gather(driver, |position, value| values.push((position, value))).await;
+            let keep = |position, value| values.push((position, value));
+            driver.gather(keep).await;
             ending.conclude(Some(in_order(values)))
         });
         AsyncLoop { run, control }
@@ -173,7 +174,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         let run = Box::pin(async move {
             let mut values = Vec::new();
             let keep = |position, value| values.push((position, value));
-            let ended = try_gather(driver, ending, keep).await;
+            let ended = driver.try_gather(ending, keep).await;
             if let Err(failures) = ended {
                 // First: the compiler leaks what is returned if a drop panics after that.
                 drop(values);
@@ -185,48 +186,44 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
     }
 }
 
-/// Runs all items, unless the loop is cancelled. Panics resume.
-async fn gather<S, F, Fut>(
-    mut driver: Driver<'_, S, F, Fut::Output>,
-    mut keep: impl FnMut(u64, Fut::Output),
-) where
+impl<S, F, Fut> Driver<'_, S, F, Fut::Output>
+where
     S: AsyncSource<Item: Send + 'static>,
     F: Fn(S::Item) -> Fut + Send + Sync + 'static,
     Fut: Future<Output: Send + 'static> + Send + 'static,
 {
-    let mut panics: Vec<Payload> = Vec::new();
-    while let Some((position, outcome)) = driver.next().await {
-        match outcome {
-            Ok(value) => keep(position, value),
-            Err(payload) => panics.push(payload),
+    /// Runs all items, unless the loop is cancelled. Panics resume.
+    async fn gather(mut self, mut keep: impl FnMut(u64, Fut::Output)) {
+        let mut panics: Vec<Payload> = Vec::new();
+        while let Some((position, outcome)) = self.next().await {
+            match outcome {
+                Ok(value) => keep(position, value),
+                Err(payload) => panics.push(payload),
+            }
         }
+        resume_all(panics);
     }
-    resume_all(panics);
-}
 
-/// Runs all items until one fails.
-async fn try_gather<S, F, Fut, R, Err>(
-    mut driver: Driver<'_, S, F, Fut::Output>,
-    ending: impl Ending,
-    mut keep: impl FnMut(u64, R),
-) -> Result<(), Failures<Err>>
-where
-    S: AsyncSource<Item: Send + 'static>,
-    F: Fn(S::Item) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<R, Err>> + Send + 'static,
-    R: Send + 'static,
-    Err: Send + 'static,
-{
-    let gathered = Gathered::new();
-    while let Some((position, outcome)) = driver.next().await {
-        match gathered.sort_out(position, outcome) {
-            Some(value) => keep(position, value),
-            None => driver.stop(),
+    /// Runs all items until one fails.
+    async fn try_gather<R, Err>(
+        mut self,
+        ending: impl Ending,
+        mut keep: impl FnMut(u64, R),
+    ) -> Result<(), Failures<Err>>
+    where
+        Fut: Future<Output = Result<R, Err>>,
+    {
+        let gathered = Gathered::new();
+        while let Some((position, outcome)) = self.next().await {
+            match gathered.sort_out(position, outcome) {
+                Some(value) => keep(position, value),
+                None => self.stop(),
+            }
         }
+        // First, with the body: the compiler leaks what is returned if a drop panics after that.
+        drop(self);
+        gathered.conclude(Some(()), ending.cancelled())
     }
-    // First, with the body: the compiler leaks what is returned if a drop panics after that.
-    drop(driver);
-    gathered.conclude(Some(()), ending.cancelled())
 }
 
 fn in_order<T>(mut values: Vec<(u64, T)>) -> Vec<T> {
