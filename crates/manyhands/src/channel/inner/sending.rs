@@ -58,27 +58,18 @@ impl<T> ChannelInner<T> {
     }
 
     #[inline(never)]
-    fn try_send_locked(&self, state: StateGuard<'_, T>, item: T) -> Result<(), TrySendError<T>> {
-        let Err((state, item)) = self.offer_to_waiting(state, item) else {
-            return Ok(());
-        };
-        self.step_locked(state, |state, deferred| state.offer(item, deferred))
-    }
-
-    /// Puts an item in if exactly one receiver has to be notified, and wakes it after releasing the lock.
-    #[inline]
-    fn offer_to_waiting<'a>(
+    fn try_send_locked(
         &self,
-        mut state: StateGuard<'a, T>,
+        mut state: StateGuard<'_, T>,
         item: T,
-    ) -> Result<(), (StateGuard<'a, T>, T)> {
+    ) -> Result<(), TrySendError<T>> {
         match state.offer_to_waiting(item, &self.batch) {
             Ok(receiver) => {
                 drop(state);
                 job::wake(receiver);
                 Ok(())
             }
-            Err(item) => Err((state, item)),
+            Err(item) => self.step_locked(state, |state, deferred| state.offer(item, deferred)),
         }
     }
 
@@ -138,12 +129,13 @@ impl<T> ChannelInner<T> {
         cx: &Context<'_>,
     ) -> Poll<Result<(), SendError<T>>> {
         if let Some(item) = sending.item.take() {
-            match self.offer_to_waiting(state, item) {
-                Ok(()) => return Poll::Ready(Ok(())),
-                Err((guard, item)) => {
-                    state = guard;
-                    sending.item = Some(item);
+            match state.offer_to_waiting(item, &self.batch) {
+                Ok(receiver) => {
+                    drop(state);
+                    job::wake(receiver);
+                    return Poll::Ready(Ok(()));
                 }
+                Err(item) => sending.item = Some(item),
             }
         }
         self.step_locked(state, |state, deferred| {
