@@ -7,10 +7,10 @@
 
 use crate::inspect::serve::sent::Sent;
 use crate::inspect::serve::wire::{self, say, say_all};
-use crate::inspect::tasks::snapshot::TaskSnapshot;
+use crate::inspect::tasks::snapshot::{TaskSnapshot, WaitSnapshot};
 use crate::inspect::tasks::take::{find_owners, for_each_of_oldest};
 use crate::recording::enabled::loops::running as loops;
-use crate::recording::{ChannelLoad, TaskNumber, WaitKind, channels, runtimes};
+use crate::recording::{ChannelLoad, TaskNumber, channels, runtimes};
 use crate::sync::clock;
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -46,7 +46,8 @@ impl SentOfProgram {
         });
         tasks.sort_unstable_by_key(|task| task.number);
         find_owners(&mut tasks);
-        let without_owner = tasks.iter().filter(|task| lacks_owner(task));
+        let lacks_owner = |task: &&TaskSnapshot| task.waits.iter().any(WaitSnapshot::lacks_owner);
+        let without_owner = tasks.iter().filter(lacks_owner);
         self.without_owner = without_owner.map(|task| task.number).collect();
         let mut channels = channels::read();
         let channels_left_out = channels.len().saturating_sub(tasks_max);
@@ -68,9 +69,4 @@ impl SentOfProgram {
             .with("channels_left_out", channels_left_out);
         say(answers, &end.line())
     }
-}
-
-fn lacks_owner(task: &TaskSnapshot) -> bool {
-    let mut waits = task.waits.iter();
-    waits.any(|wait| wait.kind == WaitKind::Task && wait.owner.is_none())
 }

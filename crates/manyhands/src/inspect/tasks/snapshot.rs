@@ -234,6 +234,13 @@ pub struct WaitSnapshot {
     pub(in crate::inspect) set: Option<AwaitedSet>,
 }
 
+impl WaitSnapshot {
+    /// It is for a task that was not recorded when it began.
+    pub(in crate::inspect) fn lacks_owner(&self) -> bool {
+        self.kind == WaitKind::Task && self.owner.is_none()
+    }
+}
+
 /// A part of a task, made by [`diagnostics::framed`](crate::diagnostics::framed), that has begun and not ended.
 ///
 /// # Examples

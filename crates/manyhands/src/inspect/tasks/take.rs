@@ -100,9 +100,7 @@ fn snapshot_of_tasks(is_wanted: impl Fn(&Record) -> bool) -> Snapshot {
 /// recording was opened is recorded when it first runs.
 pub(in crate::inspect) fn find_owners(tasks: &mut [TaskSnapshot]) {
     let waits = tasks.iter_mut().flat_map(|task| &mut task.waits);
-    let lacks_owner =
-        |wait: &&mut WaitSnapshot| wait.kind == WaitKind::Task && wait.owner.is_none();
-    let waits: Vec<&mut WaitSnapshot> = waits.filter(lacks_owner).collect();
+    let waits: Vec<&mut WaitSnapshot> = waits.filter(|wait| wait.lacks_owner()).collect();
     let mut owners: HashMap<usize, Option<TaskNumber>> =
         waits.iter().map(|wait| (wait.resource, None)).collect();
     if owners.is_empty() {
