@@ -7,7 +7,7 @@
 //! After a stop (a failure, a cancellation) no item begins, the source is dropped, and the running items, or those from
 //! some position on, are cancelled; each is dropped where tasks run. The driver reports its end only when all have ended.
 
-use super::handle::{LoopControl, Progress};
+use super::handle::{LoopHandle, Progress};
 use super::options::AsyncOptions;
 use super::source::sealed::Pull;
 use super::tuner::{ItemStart, Tuner};
@@ -37,7 +37,7 @@ pub(super) struct Driver<'a, S: Pull, F, R> {
     until_cancelled: Option<UntilCancelled>,
     tasks: TaskGroup<Ended<R>>,
     tuner: Tuner,
-    control: Arc<LoopControl>,
+    handle: LoopHandle,
     begun: u64,
     /// Items from this position on are cancelled, and none begins; `None` while the loop is not stopped.
     stopped_from: Option<u64>,
@@ -75,14 +75,14 @@ where
     F: Fn(S::Item) -> Fut + Send + Sync + 'static,
     Fut: Future<Output: Send + 'static> + Send + 'static,
 {
-    /// What runs the items, and what is shared with handles.
+    /// What runs the items, and a handle to it.
     #[track_caller]
     pub(super) fn new<E: Ending>(
         source: S,
         body: F,
         options: &AsyncOptions<'a, E>,
-    ) -> (Self, Arc<LoopControl>) {
-        let (control, site) = (Arc::<LoopControl>::default(), Site::here());
+    ) -> (Self, LoopHandle) {
+        let (handle, site) = (LoopHandle::new(), Site::here());
         let token = options.ending.token();
         let driver = Self {
             source: Some(source),
@@ -95,7 +95,7 @@ where
             until_cancelled: token.map(Token::until_cancelled),
             tasks: TaskGroup::new(),
             tuner: Tuner::new(options.concurrency),
-            control: Arc::clone(&control),
+            handle: handle.clone(),
             begun: 0,
             stopped_from: None,
             because: BeginsNoMore::SourcePending,
@@ -103,7 +103,7 @@ where
             record: AsyncLoopRecord::begin::<F>(site),
             site,
         };
-        (driver, control)
+        (driver, handle)
     }
 
     /// The outcome of the next item that ended; `None` when there are no more.
@@ -118,7 +118,7 @@ where
         room_max: usize,
     ) -> Poll<Option<Outcome<Fut::Output>>> {
         self.record.note(|| AsyncLoopEvent::PollBegins(time::now()));
-        if let Some(limits) = self.control.take_limits(context.waker()) {
+        if let Some(limits) = self.handle.take_limits(context.waker()) {
             self.tuner.set_limits(limits);
         }
         self.check_cancellation(context);
@@ -156,9 +156,9 @@ where
             now: time::now(),
         });
         if is_over {
-            self.control.end();
+            self.handle.end();
         }
-        self.control.show(Progress {
+        self.handle.show(Progress {
             concurrency,
             running,
             begun: self.begun,

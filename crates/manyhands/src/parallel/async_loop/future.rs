@@ -2,14 +2,13 @@
 
 use super::AsyncSource;
 use super::driver::Driver;
-use super::handle::{LoopControl, LoopHandle};
+use super::handle::LoopHandle;
 use super::options::AsyncOptions;
 use crate::engine::consumer::Ending;
 use crate::job::{Payload, resume_all};
 use crate::parallel::failure::{Failures, Gathered};
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// An async loop. It begins items while it is awaited; they also run between polls.
@@ -23,7 +22,7 @@ use std::task::{Context, Poll};
 #[must_use = "an async loop does nothing unless awaited"]
 pub struct AsyncLoop<'a, T> {
     pub(super) run: Pin<Box<dyn Future<Output = T> + Send + 'a>>,
-    pub(super) control: Arc<LoopControl>,
+    pub(super) handle: LoopHandle,
 }
 
 impl<T> AsyncLoop<'_, T> {
@@ -41,7 +40,7 @@ impl<T> AsyncLoop<'_, T> {
     /// ```
     #[must_use]
     pub fn handle(&self) -> LoopHandle {
-        LoopHandle::new(&self.control)
+        self.handle.clone()
     }
 }
 
@@ -95,13 +94,13 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let (driver, control) = Driver::new(source, body, self);
+        let (driver, handle) = Driver::new(source, body, self);
         let ending = self.ending;
         let run = Box::pin(async move {
             driver.gather(|_, ()| ()).await;
             ending.conclude(Some(()))
         });
-        AsyncLoop { run, control }
+        AsyncLoop { run, handle }
     }
 
     /// As [`try_for_each_async`](crate::parallel::try_for_each_async), with these options.
@@ -121,10 +120,10 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         Fut: Future<Output = Result<(), Err>> + Send + 'static,
         Err: Send + 'static,
     {
-        let (driver, control) = Driver::new(source, body, self);
+        let (driver, handle) = Driver::new(source, body, self);
         let ending = self.ending;
         let run = Box::pin(async move { driver.try_gather(ending, |_, ()| ()).await });
-        AsyncLoop { run, control }
+        AsyncLoop { run, handle }
     }
 
     /// As [`map_async`](crate::parallel::map_async), with these options.
@@ -140,7 +139,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
-        let (driver, control) = Driver::new(source, body, self);
+        let (driver, handle) = Driver::new(source, body, self);
         let ending = self.ending;
         let run = Box::pin(async move {
             let mut values = Vec::new();
@@ -148,7 +147,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
             driver.gather(keep).await;
             ending.conclude(Some(in_order(values)))
         });
-        AsyncLoop { run, control }
+        AsyncLoop { run, handle }
     }
 
     /// As [`try_map_async`](crate::parallel::try_map_async), with these options.
@@ -169,7 +168,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         R: Send + 'static,
         Err: Send + 'static,
     {
-        let (driver, control) = Driver::new(source, body, self);
+        let (driver, handle) = Driver::new(source, body, self);
         let ending = self.ending;
         let run = Box::pin(async move {
             let mut values = Vec::new();
@@ -182,7 +181,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
             }
             Ok(in_order(values))
         });
-        AsyncLoop { run, control }
+        AsyncLoop { run, handle }
     }
 }
 

@@ -32,15 +32,12 @@ use std::task::Waker;
 /// ```
 #[derive(Debug, Clone)]
 pub struct LoopHandle {
-    control: Arc<LoopControl>,
+    shared: Arc<Mutex<Shared>>,
 }
 
 /// What a loop and its handles share.
 #[derive(Debug, Default)]
-pub(super) struct LoopControl(Mutex<LoopControlState>);
-
-#[derive(Debug, Default)]
-struct LoopControlState {
+struct Shared {
     /// New limits that the loop has not taken over yet.
     new_limits: Option<Concurrency>,
     waker: Option<Waker>,
@@ -56,9 +53,10 @@ pub(super) struct Progress {
 }
 
 impl LoopHandle {
-    pub(super) fn new(control: &Arc<LoopControl>) -> Self {
-        let control = Arc::clone(control);
-        Self { control }
+    /// To a loop that begins.
+    pub(super) fn new() -> Self {
+        let shared = Arc::default();
+        Self { shared }
     }
 
     /// From now on this number of items runs at once, if the source has as many; of a range the loop finds the best number. If more are
@@ -81,7 +79,12 @@ impl LoopHandle {
         &self,
         at_once: impl TryInto<Concurrency, Error: Into<ConcurrencyError>>,
     ) -> Result<(), ConcurrencyError> {
-        self.control.change(at_once.try_into().map_err(Into::into)?);
+        let limits = at_once.try_into().map_err(Into::into)?;
+        let mut shared = lock(&self.shared);
+        shared.new_limits = Some(limits);
+        let waker = shared.waker.take();
+        drop(shared);
+        waker.into_iter().for_each(wake);
         Ok(())
     }
 
@@ -90,7 +93,7 @@ impl LoopHandle {
     /// Example: see [`LoopHandle`].
     #[must_use]
     pub fn degree_of_parallelism(&self) -> usize {
-        lock(&self.control.0).shown.concurrency
+        lock(&self.shared).shown.concurrency
     }
 
     /// How many items were running when the loop last counted.
@@ -98,7 +101,7 @@ impl LoopHandle {
     /// Example: see [`LoopHandle`].
     #[must_use]
     pub fn running(&self) -> usize {
-        lock(&self.control.0).shown.running
+        lock(&self.shared).shown.running
     }
 
     /// How many items have begun.
@@ -106,34 +109,24 @@ impl LoopHandle {
     /// Example: see [`LoopHandle`].
     #[must_use]
     pub fn begun(&self) -> u64 {
-        lock(&self.control.0).shown.begun
-    }
-}
-
-impl LoopControl {
-    fn change(&self, limits: Concurrency) {
-        let mut state = lock(&self.0);
-        state.new_limits = Some(limits);
-        let waker = state.waker.take();
-        drop(state);
-        waker.into_iter().for_each(wake);
+        lock(&self.shared).shown.begun
     }
 
     /// The loop takes over new limits; the next change wakes `waker`.
     pub(super) fn take_limits(&self, waker: &Waker) -> Option<Concurrency> {
-        let mut state = lock(&self.0);
-        let known = state.waker.as_ref();
+        let mut shared = lock(&self.shared);
+        let known = shared.waker.as_ref();
         let is_known = known.is_some_and(|known| known.will_wake(waker));
         let mut before = None;
         if !is_known {
             // Cloned without the lock, because that may run code of the user.
-            drop(state);
+            drop(shared);
             let waker = waker.clone();
-            state = lock(&self.0);
-            before = state.waker.replace(waker);
+            shared = lock(&self.shared);
+            before = shared.waker.replace(waker);
         }
-        let limits = state.new_limits.take();
-        drop(state);
+        let limits = shared.new_limits.take();
+        drop(shared);
         drop(before);
         recording::keeps(waker);
         limits
@@ -141,11 +134,11 @@ impl LoopControl {
 
     /// The loop is over, and wants no limits any more.
     pub(super) fn end(&self) {
-        let waker = lock(&self.0).waker.take();
+        let waker = lock(&self.shared).waker.take();
         drop(waker);
     }
 
     pub(super) fn show(&self, progress: Progress) {
-        lock(&self.0).shown = progress;
+        lock(&self.shared).shown = progress;
     }
 }

@@ -81,12 +81,12 @@ impl<L, Init, Finish: Fn(L), F> Lending<L, Init, Finish, F> {
     where
         Self: Send + Sync + 'a,
     {
-        let AsyncLoop { mut run, control } = looping;
+        let AsyncLoop { mut run, handle } = looping;
         let run = Box::pin(async move {
             let ended = poll_fn(|context| self.poll(|| run.as_mut().poll(context), |_| true));
             ended.await
         });
-        AsyncLoop { run, control }
+        AsyncLoop { run, handle }
     }
 
     /// As [`finishing`](Self::finishing), of a stream.
@@ -98,11 +98,11 @@ impl<L, Init, Finish: Fn(L), F> Lending<L, Init, Finish, F> {
         Self: Send + Sync + 'a,
         Finish: 'a,
     {
-        let (mut results, control) = (results.results, results.control);
+        let (mut results, handle) = (results.results, results.handle);
         let results = Box::pin(PollStream(move |context: &mut Context<'_>| {
             self.poll(|| results.as_mut().poll_next(context), Option::is_none)
         }));
-        AsyncResults { results, control }
+        AsyncResults { results, handle }
     }
 }
 

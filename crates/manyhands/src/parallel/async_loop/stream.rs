@@ -2,7 +2,7 @@
 
 use super::AsyncSource;
 use super::driver::Driver;
-use super::handle::{LoopControl, LoopHandle};
+use super::handle::LoopHandle;
 use super::options::AsyncOptions;
 use crate::engine::consumer::Ending;
 use crate::job::{Payload, catch, resume_all};
@@ -13,7 +13,6 @@ use std::fmt;
 use std::future::poll_fn;
 use std::mem;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// The results of an async loop, one by one. Items begin only while it is polled.
@@ -22,7 +21,7 @@ use std::task::{Context, Poll};
 #[must_use = "streams do nothing unless polled"]
 pub struct AsyncResults<'a, T> {
     pub(super) results: Pin<Box<dyn Stream<Item = T> + Send + 'a>>,
-    pub(super) control: Arc<LoopControl>,
+    pub(super) handle: LoopHandle,
 }
 
 impl<T> AsyncResults<'_, T> {
@@ -59,7 +58,7 @@ impl<T> AsyncResults<'_, T> {
     /// ```
     #[must_use]
     pub fn handle(&self) -> LoopHandle {
-        LoopHandle::new(&self.control)
+        self.handle.clone()
     }
 }
 
@@ -340,7 +339,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
-        let (driver, control) = Driver::new(source, body, self);
+        let (driver, handle) = Driver::new(source, body, self);
         let mut results = Results {
             driver: Some(driver),
             order,
@@ -355,6 +354,6 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         let results = Box::pin(PollStream(move |context: &mut Context<'_>| {
             results.poll_next(context)
         }));
-        AsyncResults { results, control }
+        AsyncResults { results, handle }
     }
 }
