@@ -3,9 +3,8 @@
 //! A stage is an async loop over the results of the stage before (`stream.rs`); nothing is added to that.
 
 use super::options::AsyncOptions;
-use super::source::{AsyncSource, FromStream, from_stream};
+use super::source::{AsyncSource, from_stream};
 use super::stream::AsyncResults;
-use std::future::Future;
 
 /// The beginning of a pipeline; made by [`pipeline`].
 ///
@@ -124,10 +123,6 @@ impl<S> Stages<S> {
 }
 
 impl<'a, T: Send + 'static> AsyncResults<'a, T> {
-    fn and_then(self) -> Stages<FromStream<Self>> {
-        Stages(from_stream(self))
-    }
-
     /// The next stage of a [`pipeline`]: [`Stages::stage`] over these results.
     ///
     /// # Panics
@@ -143,7 +138,7 @@ impl<'a, T: Send + 'static> AsyncResults<'a, T> {
     where
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.and_then().stage(at_once, body)
+        pipeline(from_stream(self)).stage(at_once, body)
     }
 
     /// The next stage of a [`pipeline`]: [`Stages::stage_unordered`] over these results.
@@ -161,7 +156,7 @@ impl<'a, T: Send + 'static> AsyncResults<'a, T> {
     where
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.and_then().stage_unordered(at_once, body)
+        pipeline(from_stream(self)).stage_unordered(at_once, body)
     }
 
     /// All results, in the order in which they come.
@@ -195,7 +190,7 @@ impl<'a, T: Send + 'static, E: Send + 'static> AsyncResults<'a, Result<T, E>> {
         R: Send + 'static,
         Fut: Future<Output = Result<R, E>> + Send + 'static,
     {
-        self.and_then().try_stage(at_once, move |item| {
+        pipeline(from_stream(self)).try_stage(at_once, move |item| {
             let running = item.map(&body);
             async move { running?.await }
         })
