@@ -66,7 +66,7 @@ impl Record {
 
     /// The type of its closure or future; empty of a thread.
     pub(crate) fn type_name(&self) -> &'static str {
-        self.origin.map_or("", |origin| origin.work.type_name())
+        self.origin.map_or("", |origin| (origin.work.name)())
     }
 
     /// Where it was spawned; `None` of a thread.

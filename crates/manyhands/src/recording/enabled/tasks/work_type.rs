@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 /// The type of a task's closure or future, and how a future is woken.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WorkType {
-    name: fn() -> &'static str,
+    pub(crate) name: fn() -> &'static str,
     /// What such work is.
     pub(crate) kind: TaskKind,
     pub(crate) waking: Option<Waking>,
@@ -42,10 +42,5 @@ impl WorkType {
             kind: TaskKind::Future,
             waking: Some(Waking { request, queue }),
         }
-    }
-
-    /// The type of the closure or future.
-    pub(crate) fn type_name(&self) -> &'static str {
-        (self.name)()
     }
 }
