@@ -28,11 +28,6 @@ impl<T> Ring<T> {
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
-    #[inline]
     pub(super) fn push_back(&mut self, item: T) {
         self.items.push_back(item);
     }
@@ -146,6 +141,6 @@ mod tests {
         let mut ring = Ring::new();
         (0..MANY).for_each(|_| ring.push_back(()));
         (0..MANY).for_each(|_| assert_eq!(ring.pop_front(), Some(())));
-        assert!(ring.is_empty());
+        assert_eq!(ring.len(), 0);
     }
 }

@@ -298,7 +298,8 @@ impl<T> Sender<T> {
     /// Example: see [`WeakSender`].
     #[must_use]
     pub fn downgrade(&self) -> WeakSender<T> {
-        WeakSender::new(&self.shared)
+        let shared = Arc::downgrade(&self.shared);
+        WeakSender { shared }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::channel::{ChannelInner, Sender};
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
 /// Becomes a [`Sender`] again for as long as the channel has one. [`Sender::downgrade`] makes it.
 ///
@@ -24,15 +24,10 @@ use std::sync::{Arc, Weak};
 /// # Ok::<(), channel::SendError<u32>>(())
 /// ```
 pub struct WeakSender<T> {
-    shared: Weak<ChannelInner<T>>,
+    pub(super) shared: Weak<ChannelInner<T>>,
 }
 
 impl<T> WeakSender<T> {
-    pub(super) fn new(shared: &Arc<ChannelInner<T>>) -> Self {
-        let shared = Arc::downgrade(shared);
-        Self { shared }
-    }
-
     /// A sender, unless the last one has been dropped. A channel that was closed by hand may still have one.
     ///
     /// # Cost

@@ -63,7 +63,7 @@ impl<T> State<T> {
             && matches!(self.when_full, WhenFull::Wait | WhenFull::DropThis)
             && let ItemBuffer::Fifo(items) = &mut self.buffer
             && self.fast_recv_above == 0
-            && !items.is_empty()
+            && items.len() > 0
         {
             self.known_room = self.capacity - items.len();
             let mut guard = batch.lock();
