@@ -37,7 +37,6 @@ impl SentOfProgram {
     ) -> io::Result<()> {
         clock::calibrate();
         let mut tasks = Vec::new();
-        self.tasks.begin();
         let tasks_left_out = for_each_of_oldest(tasks_max, |number, version, record| {
             let key = (number.shard(), number.place(), number);
             if self.tasks.is_news(key, version) || self.without_owner.contains(&number) {
@@ -52,7 +51,6 @@ impl SentOfProgram {
         let mut channels = channels::read();
         let channels_left_out = channels.len().saturating_sub(tasks_max);
         channels.truncate(tasks_max);
-        self.channels.begin();
         channels.retain(|channel| self.channels.is_news(channel.number, channel.load));
         say_all(answers, runtimes::read().iter().map(wire::runtime))?;
         say_all(answers, tasks.iter().map(wire::task))?;

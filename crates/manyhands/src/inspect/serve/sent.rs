@@ -27,13 +27,6 @@ impl<K, V> Default for Sent<K, V> {
 }
 
 impl<K: Copy + Ord, V: PartialEq> Sent<K, V> {
-    /// Begins to say what there is now.
-    pub(super) fn begin(&mut self) {
-        let before = mem::take(&mut self.now);
-        self.now.reserve(before.len());
-        self.before = before.into_iter().peekable();
-    }
-
     /// There is this now. Returns whether it is new or has changed. Keys come in rising order.
     pub(super) fn is_news(&mut self, key: K, value: V) -> bool {
         while let Some((earlier, _)) = self.before.next_if(|(known, _)| *known < key) {
@@ -45,9 +38,11 @@ impl<K: Copy + Ord, V: PartialEq> Sent<K, V> {
         is_news
     }
 
-    /// That is all. Returns what was there before and is not now.
+    /// That is all, and the next time is compared with it. Returns what was there before and is not now.
     pub(super) fn end(&mut self) -> Vec<K> {
-        let before = mem::replace(&mut self.before, Vec::new().into_iter().peekable());
+        let next = Vec::with_capacity(self.now.len());
+        let now = mem::replace(&mut self.now, next).into_iter().peekable();
+        let before = mem::replace(&mut self.before, now);
         self.gone.extend(before.map(|(key, _)| key));
         mem::take(&mut self.gone)
     }
@@ -61,7 +56,6 @@ mod tests {
     fn each_time_it_finds_what_is_new_what_has_changed_and_what_is_gone() {
         let mut sent = Sent::default();
         let mut send = |now: &[(u32, char)]| {
-            sent.begin();
             let mut is_news = |(key, value): &&(u32, char)| sent.is_news(*key, *value);
             let news: Vec<u32> = now
                 .iter()
