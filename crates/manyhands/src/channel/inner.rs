@@ -3,10 +3,11 @@
 //! # Threads
 //! Any thread may call anything. An operation takes a fast path, or one or a few [full steps](ChannelInner::step). A full
 //! step locks the state and the receiver batch, changes the state, settles, and releases both locks. Only then it wakes
-//! threads, drops wakers and reasons, and passes dropped items to the user. No user code runs under the lock but a waker's
-//! `clone`, the comparisons of a prioritized channel, and the closure given to `peek`. Held by
-//! `tests/it/channel_lock.rs::items_may_use_their_channel_when_they_are_dropped` and
-//! `tests/it/channel_lock.rs::wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped`.
+//! threads, drops wakers and reasons, and passes dropped items to the user. No user code runs under the lock but the
+//! comparisons of a prioritized channel and the closure given to `peek`. Held by
+//! `tests/it/channel_lock.rs::items_may_use_their_channel_when_they_are_dropped`,
+//! `tests/it/channel_lock.rs::wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped` and
+//! `tests/it/channel_lock.rs::a_clone_of_a_waker_waits_for_a_task_that_uses_the_channel`.
 //!
 //! # Ordering
 //! The lock guards all state but the receiver batch, which has a lock of its own. A thread that takes both locks takes
@@ -21,7 +22,7 @@ use crate::channel::receiver_batch::ReceiverBatchGuard;
 use crate::channel::state::State;
 use crate::channel::thread::Retries;
 use crate::channel::{
-    CloseReason, DeferredWakes, ItemBuffer, ReceiverBatch, Until, WaiterKey, WhenFull,
+    Attempt, CloseReason, DeferredWakes, ItemBuffer, ReceiverBatch, Until, WaiterKey, WhenFull,
 };
 use crate::recording::ChannelRecord;
 use crate::sync::{Padded, ShortGuard, ShortLock};
@@ -120,6 +121,20 @@ impl<T> ChannelInner<T> {
         result
     }
 
+    /// An attempt by full steps; the caller has locked the state for the first one.
+    fn attempt<R>(
+        &self,
+        state: StateGuard<'_, T>,
+        cx: &Context<'_>,
+        mut change: impl FnMut(&mut State<T>, &mut Attempt<'_>, &mut DeferredWakes<T>) -> R,
+    ) -> R {
+        let mut locked = Some(state);
+        Attempt::make(cx, |by| {
+            let state = locked.take().unwrap_or_else(|| self.state.lock());
+            self.step_locked(state, |state, deferred| change(state, by, deferred))
+        })
+    }
+
     /// Locks the batch as well, and moves its items into the state.
     fn lock_batch<'a>(&'a self, state: StateGuard<'a, T>) -> FullGuard<'a, T> {
         let mut full = FullGuard { state, batch: None };
@@ -137,10 +152,10 @@ impl<T> ChannelInner<T> {
         until: Until,
         waiter: &mut Option<WaiterKey>,
         cx: &Context<'_>,
-        result: impl FnOnce(&State<T>) -> R,
+        result: fn(&State<T>) -> R,
     ) -> Poll<R> {
-        self.step(|state, deferred| {
-            let polled = state.poll_until(until, waiter, cx.waker(), deferred);
+        self.attempt(self.state.lock(), cx, |state, by, deferred| {
+            let polled = state.poll_until(until, waiter, by, deferred);
             polled.map(|()| result(state))
         })
     }

@@ -41,12 +41,12 @@ mod fast;
 mod until;
 
 use crate::channel::{
-    CloseReason, DeferredWakes, ItemBuffer, RecvError, Ring, SendError, Sending, TrySendError,
-    Until, WaitList, WaiterKey, WhenFull,
+    Attempt, CloseReason, DeferredWakes, ItemBuffer, RecvError, Ring, SendError, Sending,
+    TrySendError, Until, WaitList, WaiterKey, WhenFull,
 };
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 use crate::recording::ChannelLoad;
-use std::task::{Poll, Waker};
+use std::task::Poll;
 
 /// The state of a channel. The fields that fast paths use come first; with the lock they fill one cache line.
 #[repr(C)]
@@ -184,11 +184,11 @@ impl<T> State<T> {
     pub(super) fn poll_send(
         &mut self,
         sending: &mut Sending<T>,
-        waker: &Waker,
+        by: &mut Attempt<'_>,
         deferred: &mut DeferredWakes<T>,
     ) -> Poll<Result<(), SendError<T>>> {
-        if self.puts_off_send(sending.key.as_ref()) {
-            put_off(&mut self.senders, sending.key.as_ref(), waker, deferred);
+        if self.room_for(sending.key.as_ref()) == 0 && self.has_room() {
+            deferred.wake = self.senders.put_off(by);
             return Poll::Pending;
         }
         let item = match &sending.key {
@@ -202,15 +202,13 @@ impl<T> State<T> {
             Err(TrySendError::Closed(item)) => Err(SendError(item)),
             Err(TrySendError::Full(item)) => {
                 match &sending.key {
-                    None => {
-                        // The waker's clone may panic: until then the future keeps the item.
-                        sending.item = Some(item);
-                        let waker = waker.clone();
-                        sending.key = Some(self.senders.join(waker, sending.item.take()));
-                    }
+                    None => match by.keep_waker() {
+                        Some(waker) => sending.key = Some(self.senders.join(waker, Some(item))),
+                        None => sending.item = Some(item),
+                    },
                     Some(key) => {
                         *self.senders.data_mut(key) = Some(item);
-                        deferred.stale = self.senders.wait_again(key, waker);
+                        deferred.stale = self.senders.wait_again(key, by);
                     }
                 }
                 return Poll::Pending;
@@ -252,24 +250,16 @@ impl<T> State<T> {
         self.len().saturating_sub(self.receivers.notified())
     }
 
-    fn puts_off_send(&mut self, waiter: Option<&WaiterKey>) -> bool {
-        self.room_for(waiter) == 0 && self.has_room() && self.senders.put_off()
-    }
-
-    fn puts_off_receive(&mut self, waiter: Option<&WaiterKey>) -> bool {
-        self.items_for(waiter) == 0 && self.len() > 0 && self.receivers.put_off()
-    }
-
     /// One attempt of a receive, which takes its items with `take`.
     pub(super) fn poll_receive<R>(
         &mut self,
         waiter: &mut Option<WaiterKey>,
-        waker: &Waker,
+        by: &mut Attempt<'_>,
         deferred: &mut DeferredWakes<T>,
         take: impl FnOnce(&mut Self, &mut DeferredWakes<T>) -> Option<R>,
     ) -> Poll<Result<R, RecvError>> {
-        if self.puts_off_receive(waiter.as_ref()) {
-            put_off(&mut self.receivers, waiter.as_ref(), waker, deferred);
+        if self.items_for(waiter.as_ref()) == 0 && self.len() > 0 {
+            deferred.wake = self.receivers.put_off(by);
             return Poll::Pending;
         }
         let result = match take(self, deferred) {
@@ -277,7 +267,7 @@ impl<T> State<T> {
             None => match &self.closed {
                 Some(closed) => Err(closed.clone()),
                 None => {
-                    deferred.stale = self.receivers.wait(waiter, waker);
+                    deferred.stale = self.receivers.wait(waiter, by);
                     return Poll::Pending;
                 }
             },
@@ -408,17 +398,6 @@ impl<T> State<T> {
             self.fast_recv_above = self.fast_recv_above.max(1);
         }
     }
-}
-
-/// This poll is put off: it only wakes its own task. One that waits stays where it is in the list.
-fn put_off<T, D>(
-    list: &mut WaitList<D>,
-    waiter: Option<&WaiterKey>,
-    waker: &Waker,
-    deferred: &mut DeferredWakes<T>,
-) {
-    deferred.stale = waiter.and_then(|key| list.wait_again(key, waker));
-    deferred.wake_later(waker.clone());
 }
 
 /// A channel that is not empty notifies one sender for each such part of its capacity.

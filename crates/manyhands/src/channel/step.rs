@@ -1,11 +1,13 @@
-//! What a step of a channel takes and returns: a send in progress, the outcomes of the fast paths, and the wakes that
-//! are deferred until the lock is released.
+//! What a step of a channel takes and returns: a send in progress, the waker of an attempt, the outcomes of the fast paths,
+//! and the wakes that are deferred until the lock is released.
 //!
 //! Not here: the steps themselves (`state.rs`).
 
 use crate::channel::WaiterKey;
 use crate::job;
-use std::task::Waker;
+use crate::task::task_of;
+use std::mem;
+use std::task::{Context, Waker};
 
 /// What a step leaves to do once no lock is held.
 pub(super) struct DeferredWakes<T> {
@@ -42,6 +44,17 @@ pub(super) struct Sending<T> {
     pub(super) key: Option<WaiterKey>,
 }
 
+/// One attempt of what may have to wait, with its waker.
+///
+/// Attempts are made under a lock, and the clone of a waker may run code of the user. So an attempt that has to keep its waker,
+/// and has no clone of it, changes nothing. The clone is made while no lock is held, and then the attempt is made again.
+/// The clone of a task's waker is only a count, and is made under the lock.
+pub(super) struct Attempt<'a> {
+    pub(super) waker: &'a Waker,
+    clone: Option<Waker>,
+    lacks_clone: bool,
+}
+
 /// What a caller waits for that neither sends nor receives.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Until {
@@ -62,6 +75,34 @@ impl<T> Sending<T> {
     /// Whether a send is in progress.
     pub(super) fn is_some(&self) -> bool {
         self.item.is_some() || self.key.is_some()
+    }
+}
+
+impl<'a> Attempt<'a> {
+    /// Makes an attempt, and makes it again if it has lacked a clone of its waker. `make` returns without a lock.
+    pub(super) fn make<R>(cx: &Context<'a>, mut make: impl FnMut(&mut Self) -> R) -> R {
+        let mut attempt = Self {
+            waker: cx.waker(),
+            clone: None,
+            lacks_clone: false,
+        };
+        let mut made = make(&mut attempt);
+        if mem::take(&mut attempt.lacks_clone) {
+            attempt.clone = Some(attempt.waker.clone());
+            made = make(&mut attempt);
+        }
+        job::discard(attempt.clone);
+        made
+    }
+
+    /// The waker, to be kept. If there is none, this attempt ends as if it had not been made.
+    pub(super) fn keep_waker(&mut self) -> Option<Waker> {
+        // In a model no waker is the user's, and each further step under a lock multiplies what there is to explore.
+        let is_own = cfg!(loom) || task_of(self.waker).is_some();
+        let own = || is_own.then(|| self.waker.clone());
+        let waker = self.clone.take().or_else(own);
+        self.lacks_clone = waker.is_none();
+        waker
     }
 }
 

@@ -18,6 +18,7 @@
 //! The next time it is owed twice as many. Nothing is reserved for it: if it does not come, others take what it was
 //! notified of.
 
+use crate::channel::Attempt;
 use std::num::NonZeroU32;
 use std::task::Waker;
 
@@ -117,17 +118,17 @@ impl<D> WaitList<D> {
         WaiterKey::of(number)
     }
 
-    /// Waits again, with this waker. Returns a waker that is not needed any more; the caller drops it where no lock is
-    /// held.
-    pub(super) fn wait_again(&mut self, key: &WaiterKey, waker: &Waker) -> Option<Waker> {
+    /// Waits again, with the waker of this attempt. Returns a waker that is not needed any more; the caller drops it where no
+    /// lock is held.
+    pub(super) fn wait_again(&mut self, key: &WaiterKey, by: &mut Attempt<'_>) -> Option<Waker> {
         let front = self.front;
         let number = key.index();
         let waiter = &mut self.waiters[number];
         let known = waiter.waker.as_ref();
-        if known.is_some_and(|known| known.will_wake(waker)) {
+        if known.is_some_and(|known| known.will_wake(by.waker)) {
             return None;
         }
-        let old = waiter.waker.replace(waker.clone());
+        let old = waiter.waker.replace(by.keep_waker()?);
         if waiter.state == WaiterState::Notified {
             waiter.state = WaiterState::Waiting;
             waiter.found_nothing = waiter.found_nothing.saturating_add(1);
@@ -145,11 +146,15 @@ impl<D> WaitList<D> {
     }
 
     /// Joins, or waits again; returns a waker to be dropped where no lock is held.
-    pub(super) fn wait(&mut self, waiter: &mut Option<WaiterKey>, waker: &Waker) -> Option<Waker> {
+    pub(super) fn wait(
+        &mut self,
+        waiter: &mut Option<WaiterKey>,
+        by: &mut Attempt<'_>,
+    ) -> Option<Waker> {
         match waiter {
-            Some(key) => self.wait_again(key, waker),
+            Some(key) => self.wait_again(key, by),
             None => {
-                *waiter = Some(self.join(waker.clone(), None));
+                *waiter = by.keep_waker().map(|waker| self.join(waker, None));
                 None
             }
         }
@@ -200,11 +205,12 @@ impl<D> WaitList<D> {
         self.puts_off() || self.waiters.get(self.front).is_some_and(came_too_late)
     }
 
-    /// Counts a poll of a waiter that was not notified. Returns whether it returns `Pending`.
-    pub(super) fn put_off(&mut self) -> bool {
-        let is_put_off = self.puts_off();
+    /// Puts off a poll of a waiter that was not notified: it returns `Pending` and only wakes its own task, by the waker that
+    /// this returns. One that is in the list stays there as it is.
+    pub(super) fn put_off(&mut self, by: &mut Attempt<'_>) -> Option<Waker> {
+        let waker = by.keep_waker()?;
         self.owed = self.owed.saturating_sub(1);
-        is_put_off
+        Some(waker)
     }
 
     /// A notified waiter has tried again, or leaves.
@@ -275,7 +281,8 @@ const NONE: usize = usize::MAX;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::{FOUND_NOTHING_MAX, WaitList, WaiterKey};
-    use std::task::Waker;
+    use crate::channel::Attempt;
+    use std::task::{Context, Waker};
 
     fn list() -> WaitList<u32> {
         WaitList::new()
@@ -305,13 +312,17 @@ mod tests {
         }
     }
 
+    fn attempt<R>(make: impl FnMut(&mut Attempt<'_>) -> R) -> R {
+        Attempt::make(&Context::from_waker(Waker::noop()), make)
+    }
+
     #[test]
     fn a_notified_waiter_that_waits_again_is_first() {
         let mut list = list();
         let first = list.join(Waker::noop().clone(), Some(1));
         let _second = list.join(Waker::noop().clone(), Some(2));
         assert!(list.notify_first().is_some());
-        assert!(list.wait_again(&first, Waker::noop()).is_none());
+        assert!(attempt(|by| list.wait_again(&first, by)).is_none());
         assert_eq!((list.waiting(), list.notified()), (2, 0));
         assert_eq!(order(&mut list), [1, 2]);
     }
@@ -319,7 +330,7 @@ mod tests {
     /// The waiter is notified, and finds nothing.
     fn comes_too_late(list: &mut WaitList<u32>, late: &WaiterKey) {
         assert!(list.notify_first().is_some());
-        assert!(list.wait_again(late, Waker::noop()).is_none());
+        assert!(attempt(|by| list.wait_again(late, by)).is_none());
     }
 
     #[test]
@@ -332,7 +343,7 @@ mod tests {
         }
         assert_eq!((list.puts_off(), list.would_put_off()), (false, true));
         assert!(list.notify_first().is_some());
-        assert!(list.put_off());
+        assert!(list.puts_off());
         assert!(list.leave(&late).0.is_none());
         assert!(!list.would_put_off());
     }
@@ -344,7 +355,8 @@ mod tests {
             let late = list.join(Waker::noop().clone(), None);
             (0..times).for_each(|_| comes_too_late(&mut list, &late));
             assert!(list.notify_first().is_some());
-            assert_eq!((0..2_000).filter(|_| list.put_off()).count(), owed);
+            let mut is_put_off = |_| list.puts_off() && attempt(|by| list.put_off(by)).is_some();
+            assert_eq!((0..2_000).filter(|n| is_put_off(*n)).count(), owed);
         }
     }
 

@@ -96,6 +96,7 @@ pub use handle::{JoinError, JoinHandle, TaskId};
 pub use scope::{TaskScope, scope_blocking};
 pub use tracker::{TaskTracker, TaskTrackerToken};
 pub use try_scope::{TryTaskScope, try_scope_blocking};
+pub(crate) use waker::task_of;
 pub use when_all::{WhenAll, when_all};
 pub use when_any::{FirstEnded, WhenAny, when_any};
 pub use when_each::{WhenEach, when_each};

@@ -32,7 +32,7 @@ impl Deref for Borrowed<'_> {
 }
 
 /// The task that `waker` wakes, if it is one of this library.
-pub(super) fn task_of(waker: &Waker) -> Option<*mut ()> {
+pub(crate) fn task_of(waker: &Waker) -> Option<*mut ()> {
     ptr::eq(waker.vtable(), &raw const VTABLE).then(|| waker.data().cast_mut())
 }
 

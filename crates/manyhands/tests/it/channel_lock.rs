@@ -1,13 +1,16 @@
 //! User code runs outside a channel's lock: it may use the channel itself.
 
-use crate::support::{LIMIT_SECS, within};
+use crate::support::{LIMIT_SECS, of_threads, on, within};
+use crate::user_code::on_clone;
 use manyhands::channel::{self, Receiver, Sender};
+use manyhands::task;
+use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
-use std::pin::Pin;
-use std::sync::Arc;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Wake, Waker};
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
 
 /// An item that reads its own channel when it is dropped.
 struct Looks {
@@ -123,6 +126,65 @@ fn wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped() {
             drop(waker);
             drop(receiving);
         }
+    });
+}
+
+/// Polls what has to wait, with a waker whose clone waits for a task that looks at the channel.
+#[track_caller]
+fn clone_waits<F: Future>(waiting: F, look: impl FnOnce() + Send + 'static) {
+    let (clone, is_cloned) = mpsc::channel();
+    let waker = on_clone(move || {
+        task::spawn(async move { look() }).join().unwrap();
+        clone.send(()).unwrap();
+    });
+    let polled = pin!(waiting).poll(&mut Context::from_waker(&waker));
+    assert!(polled.is_pending());
+    assert_eq!(is_cloned.try_recv(), Ok(()), "it is kept, so it is cloned");
+}
+
+#[test]
+fn a_clone_of_a_waker_waits_for_a_task_that_uses_the_channel() {
+    on(of_threads(1), |runtime| {
+        let _entered = runtime.enter();
+        for capacity in [0, 1] {
+            let (sender, receiver) = channel::bounded(capacity);
+            let look = || {
+                let sender = sender.clone();
+                move || assert!(sender.len() <= 1)
+            };
+            clone_waits(receiver.recv(), look());
+            clone_waits(receiver.recv_many(&mut Vec::new(), 2), look());
+            clone_waits(receiver.wait_ready(), look());
+            clone_waits(sender.wait_closed(), look());
+            clone_waits(receiver.wait_drained(), look());
+            (0..capacity).for_each(|n| sender.try_send(n).unwrap());
+            clone_waits(sender.send(7), look());
+            clone_waits(sender.send_many(&mut VecDeque::from([7])), look());
+            clone_waits(sender.wait_ready(), look());
+        }
+        let (sender, mut receiver) = channel::broadcast::<u32>(1);
+        let looks = sender.clone();
+        clone_waits(receiver.recv(), move || assert!(looks.is_empty()));
+        let (sender, mut receiver) = channel::watch(0);
+        let looks = sender.clone();
+        clone_waits(receiver.changed(), move || assert_eq!(*looks.latest(), 0));
+        drop(sender);
+    });
+}
+
+#[test]
+fn what_comes_while_a_waker_is_cloned_ends_the_wait() {
+    within(LIMIT_SECS, || {
+        let (sender, receiver) = channel::bounded(1);
+        let waker = on_clone(move || sender.try_send(7).unwrap());
+        let polled = pin!(receiver.recv()).poll(&mut Context::from_waker(&waker));
+        assert_eq!(polled, Poll::Ready(Ok(7)));
+        let (sender, receiver) = channel::bounded(1);
+        sender.try_send(1).unwrap();
+        let receives = receiver.clone();
+        let waker = on_clone(move || assert_eq!(receives.try_recv(), Ok(1)));
+        let polled = pin!(sender.send(2)).poll(&mut Context::from_waker(&waker));
+        assert_eq!((polled, receiver.try_recv()), (Poll::Ready(Ok(())), Ok(2)));
     });
 }
 

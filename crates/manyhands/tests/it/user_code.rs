@@ -303,7 +303,7 @@ fn a_stop_hook_may_bring_tasks_and_wait_for_them_though_no_worker_is_left() {
 }
 
 thread_local! {
-    /// What a clone of [`by_hand`] does on this thread.
+    /// What the next clone of [`on_clone`]'s waker does on this thread.
     static ON_CLONE: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
 }
 
@@ -319,8 +319,9 @@ static BY_HAND: RawWakerVTable = RawWakerVTable::new(
     |_| (),
 );
 
-/// A waker that wakes nobody.
-fn by_hand() -> Waker {
+/// A waker that wakes nobody, and that does this when it is cloned on this thread for the first time.
+pub(crate) fn on_clone(act: impl FnOnce() + 'static) -> Waker {
+    ON_CLONE.set(Some(Box::new(act)));
     // SAFETY: no function of the table looks behind the pointer.
     unsafe { Waker::new(ptr::null(), &BY_HAND) }
 }
@@ -431,11 +432,10 @@ fn clone_waits<F: Future>(wait_for: impl FnOnce(task::JoinHandle<()>) -> F + Sen
         let mut waiting = Box::pin(wait_for(first));
         // From here on who ends the task has somebody to notify.
         poll_pending(&mut waiting, Waker::noop());
-        ON_CLONE.set(Some(Box::new(|| {
+        let waker = on_clone(|| {
             drop(open);
             wait_for_a_task();
-        })));
-        let waker = by_hand();
+        });
         let polled = waiting.as_mut().poll(&mut Context::from_waker(&waker));
         if polled.is_pending() {
             task::block_on(waiting);

@@ -114,8 +114,8 @@ impl<T> ChannelInner<T> {
         } else if let Some(item) = state.take_as_notified(waiter) {
             return Poll::Ready(Ok(item));
         }
-        self.step_locked(state, |state, deferred| {
-            state.poll_receive(waiter, cx.waker(), deferred, State::take)
+        self.attempt(state, cx, |state, by, deferred| {
+            state.poll_receive(waiter, by, deferred, State::take)
         })
     }
 
@@ -130,9 +130,9 @@ impl<T> ChannelInner<T> {
             return Poll::Ready(Ok(0));
         }
         items.reserve(self.buffered().min(max));
-        self.step(|state, deferred| {
+        self.attempt(self.state.lock(), cx, |state, by, deferred| {
             let max = max.min(state.items_for(waiter.as_ref()));
-            state.poll_receive(waiter, cx.waker(), deferred, |state, deferred| {
+            state.poll_receive(waiter, by, deferred, |state, deferred| {
                 take_many(state, deferred, items, max)
             })
         })

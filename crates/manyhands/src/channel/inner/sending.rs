@@ -138,8 +138,8 @@ impl<T> ChannelInner<T> {
                 Err(item) => sending.item = Some(item),
             }
         }
-        self.step_locked(state, |state, deferred| {
-            state.poll_send(sending, cx.waker(), deferred)
+        self.attempt(state, cx, |state, by, deferred| {
+            state.poll_send(sending, by, deferred)
         })
     }
 

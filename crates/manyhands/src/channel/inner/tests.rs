@@ -229,7 +229,7 @@ fn a_receiver_that_waits_and_was_not_notified_is_put_off_for_a_late_one_and_keep
     let (shared, waiter) = (channel(4), Arc::default());
     let (mut late, mut key) = (with_late_receiver(&shared), None);
     assert_eq!(shared.try_recv(), Ok(20));
-    assert!(poll_recv(&shared, &mut key, &Arc::default()).is_pending());
+    assert!(poll_recv(&shared, &mut key, &waiter).is_pending());
     assert_eq!(shared.try_send(21), Ok(()));
     assert!(poll_recv(&shared, &mut key, &waiter).is_pending());
     assert_eq!(waiter.wakes(), 1, "who is put off is woken");
@@ -248,7 +248,7 @@ fn a_sender_that_waits_and_was_not_notified_is_put_off_for_a_late_one_and_keeps_
     let (shared, waiter) = (channel(1), Arc::default());
     let (mut late, mut other) = (with_late_sender(&shared), sending(1));
     assert_eq!(shared.try_send(21), Ok(()));
-    assert!(poll_send(&shared, &mut other, &Arc::default()).is_pending());
+    assert!(poll_send(&shared, &mut other, &waiter).is_pending());
     assert_eq!(shared.try_recv(), Ok(21));
     assert!(poll_send(&shared, &mut other, &waiter).is_pending());
     assert_eq!(waiter.wakes(), 1, "who is put off is woken");

@@ -5,6 +5,7 @@
 
 use crate::channel::state::State;
 use crate::channel::{ItemBuffer, Offered, ReceiverBatch, Taken, WaiterKey, WhenFull};
+use crate::task::task_of;
 use std::task::Waker;
 
 impl<T> State<T> {
@@ -98,9 +99,11 @@ impl<T> State<T> {
         Ok(receiver.expect("a receiver waits"))
     }
 
-    /// Enters the wait list of receivers, if the channel is open and empty. Nobody else has to be notified of that.
+    /// Enters the wait list of receivers, if the channel is open and empty. Nobody else has to be notified of that. Only with
+    /// the waker of a task: the clone of another one may run code of the user.
     pub(in crate::channel) fn wait_fast(&mut self, waker: &Waker) -> Option<WaiterKey> {
-        if self.closed.is_some() || self.buffer.len() > 0 || self.capacity == 0 {
+        let may_wait = self.closed.is_none() && self.buffer.len() == 0 && self.capacity > 0;
+        if !may_wait || (task_of(waker).is_none() && !cfg!(loom)) {
             return None;
         }
         let key = self.receivers.join(waker.clone(), None);

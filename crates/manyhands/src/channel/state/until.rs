@@ -3,8 +3,8 @@
 //! All of them are notified together, and take nothing from anybody (C9).
 
 use crate::channel::state::State;
-use crate::channel::{CloseReason, DeferredWakes, Until, WaitList, WaiterKey, WhenFull};
-use std::task::{Poll, Waker};
+use crate::channel::{Attempt, CloseReason, DeferredWakes, Until, WaitList, WaiterKey, WhenFull};
+use std::task::Poll;
 
 impl<T> State<T> {
     /// One attempt of a waiter that neither sends nor receives; ready when what it waits for has come.
@@ -12,7 +12,7 @@ impl<T> State<T> {
         &mut self,
         until: Until,
         waiter: &mut Option<WaiterKey>,
-        waker: &Waker,
+        by: &mut Attempt<'_>,
         deferred: &mut DeferredWakes<T>,
     ) -> Poll<()> {
         if self.has_come(until) || self.was_notified(until, waiter.as_ref()) {
@@ -20,7 +20,7 @@ impl<T> State<T> {
             return Poll::Ready(());
         }
         self.is_watched |= matches!(until, Until::Readable | Until::Writable);
-        deferred.stale = self.list_of(until).wait(waiter, waker);
+        deferred.stale = self.list_of(until).wait(waiter, by);
         Poll::Pending
     }
 
