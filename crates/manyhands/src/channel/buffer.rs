@@ -109,7 +109,7 @@ impl<T> Sorted<T> {
     }
 
     #[inline(never)]
-    fn push(&mut self, item: T) {
+    pub(super) fn push(&mut self, item: T) {
         let number = self.next_number;
         self.next_number += 1;
         (self.insert)(&mut self.items, (item, number));

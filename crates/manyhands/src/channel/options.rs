@@ -134,11 +134,17 @@ impl<T> ChannelOptions<T> {
 
     /// Makes a channel from which the smallest item is received first, and the older one of equals.
     ///
-    /// For the greatest first, send [`std::cmp::Reverse`]. Items are compared under the channel's lock: a comparison must
-    /// not use the channel. If it panics, the item that was being sent is lost.
+    /// For the greatest first, send [`std::cmp::Reverse`].
+    ///
+    /// A send compares items under the channel's lock, so that others may wait for its end: a comparison must not use
+    /// the channel, nor wait for what does.
     ///
     /// # Cost
     /// The logarithm of the number of items, for each send and receive.
+    ///
+    /// # Panics
+    /// Sends do where a comparison does. The item is then dropped, also under the lock. What the same call has sent before
+    /// stays sent, items that it has not come to stay in its queue, and the channel goes on.
     ///
     /// # Examples
     /// ```

@@ -44,6 +44,7 @@ use crate::channel::{
     Attempt, CloseReason, DeferredWakes, ItemBuffer, RecvError, Ring, SendError, Sending,
     TrySendError, Until, WaitList, WaiterKey, WhenFull,
 };
+use crate::job::catch;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 use crate::recording::ChannelLoad;
 use std::task::Poll;
@@ -150,7 +151,11 @@ impl<T> State<T> {
                 return Ok(());
             }
         }
-        self.buffer.push(item);
+        match &mut self.buffer {
+            ItemBuffer::Fifo(items) => items.push_back(item),
+            // What this step has done before counts all the same.
+            ItemBuffer::Sorted(items) => deferred.panic = catch(|| items.push(item)).err(),
+        }
         Ok(())
     }
 
@@ -166,10 +171,8 @@ impl<T> State<T> {
     /// Takes the next item.
     #[inline]
     pub(super) fn take(&mut self, deferred: &mut DeferredWakes<T>) -> Option<T> {
-        let item = self
-            .batch_items
-            .pop_front()
-            .or_else(|| self.buffer.pop_first());
+        let item = self.batch_items.pop_front();
+        let item = item.or_else(|| self.buffer.pop_first());
         if item.is_none() && self.capacity == 0 {
             let (sender, item) = self.senders.notify_first_with_data();
             if let Some(sender) = sender {

@@ -4,9 +4,10 @@
 //! Not here: the steps themselves (`state.rs`).
 
 use crate::channel::WaiterKey;
-use crate::job;
+use crate::job::{self, Payload};
 use crate::task::task_of;
 use std::mem;
+use std::panic::resume_unwind;
 use std::task::{Context, Waker};
 
 /// What a step leaves to do once no lock is held.
@@ -17,6 +18,8 @@ pub(super) struct DeferredWakes<T> {
     pub(super) stale: Option<Waker>,
     /// An item that fell out of the full channel.
     pub(super) dropped: Option<T>,
+    /// Of a comparison. It goes on once all that was done is made known.
+    pub(super) panic: Option<Payload>,
 }
 
 /// The outcome of a send's fast path.
@@ -113,6 +116,7 @@ impl<T> DeferredWakes<T> {
             wake_too: Vec::new(),
             stale: None,
             dropped: None,
+            panic: None,
         }
     }
 
@@ -123,7 +127,7 @@ impl<T> DeferredWakes<T> {
         }
     }
 
-    /// Wakes and drops; passes the item that fell out to `on_drop`.
+    /// Wakes and drops; passes the item that fell out to `on_drop`; resumes the panic.
     #[inline]
     pub(super) fn run(self, on_drop: impl FnOnce(T)) {
         self.wake.into_iter().for_each(job::wake);
@@ -131,6 +135,9 @@ impl<T> DeferredWakes<T> {
         job::discard(self.stale);
         if let Some(item) = self.dropped {
             on_drop(item);
+        }
+        if let Some(panic) = self.panic {
+            resume_unwind(panic);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! User code runs outside a channel's lock: it may use the channel itself.
+//! User code runs outside a channel's lock: it may use the channel itself. A comparison does not, and may panic.
 
-use crate::support::{LIMIT_SECS, of_threads, on, within};
+use crate::support::{LIMIT_SECS, blow, message_of, of_threads, on, panics_of, within};
 use crate::user_code::on_clone;
-use manyhands::channel::{self, Receiver, Sender};
+use manyhands::channel::{self, ChannelOptions, Receiver, Sender, WhenFull};
 use manyhands::task;
 use std::collections::VecDeque;
 use std::error::Error;
@@ -68,7 +68,7 @@ fn drops(ends: fn() -> (Sender<Looks>, Receiver<Looks>)) {
 fn items_may_use_their_channel_when_they_are_dropped() {
     drops(|| channel::bounded(3));
     drops(channel::unbounded);
-    drops(|| channel::ChannelOptions::new().prioritized());
+    drops(|| ChannelOptions::new().prioritized());
 }
 
 /// A waker that reads the channel when it is woken and when it is dropped.
@@ -186,6 +186,74 @@ fn what_comes_while_a_waker_is_cloned_ends_the_wait() {
         let polled = pin!(sender.send(2)).poll(&mut Context::from_waker(&waker));
         assert_eq!((polled, receiver.try_recv()), (Poll::Ready(Ok(())), Ok(2)));
     });
+}
+
+/// An item that panics when it is compared with a bad one.
+#[derive(Debug, PartialEq, Eq)]
+struct Compared(u32);
+
+const BAD: u32 = 13;
+
+impl PartialOrd for Compared {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Compared {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        if [self.0, other.0].contains(&BAD) {
+            blow("a bad item");
+        }
+        self.0.cmp(&other.0)
+    }
+}
+
+/// A waker that says that it was woken.
+struct Says(mpsc::Sender<()>);
+
+impl Wake for Says {
+    fn wake(self: Arc<Self>) {
+        self.0.send(()).unwrap();
+    }
+}
+
+#[test]
+fn what_was_sent_before_a_comparison_panics_is_received() {
+    within(LIMIT_SECS, || {
+        let (sender, receiver) = ChannelOptions::new().prioritized();
+        let (say, is_woken) = mpsc::channel();
+        let waker = Waker::from(Arc::new(Says(say)));
+        let mut receiving = receiver.recv();
+        let mut context = Context::from_waker(&waker);
+        assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
+        let mut items = VecDeque::from([1, BAD, 2].map(Compared));
+        let panics = panics_of(|| sender.send_many_blocking(&mut items));
+        assert_eq!(message_of(&panics[0]), "a bad item");
+        assert_eq!(is_woken.try_recv(), Ok(()));
+        assert_eq!(items, [Compared(2)]);
+        let polled = Pin::new(&mut receiving).poll(&mut context);
+        assert_eq!(polled, Poll::Ready(Ok(Compared(1))));
+        assert_eq!(sender.send_many_blocking(&mut items), Ok(()));
+        assert_eq!(receiver.try_recv(), Ok(Compared(2)));
+    });
+}
+
+#[test]
+fn what_falls_out_before_a_comparison_panics_is_passed_on() {
+    let (lose, lost) = mpsc::channel();
+    let options = ChannelOptions::new().capacity(2);
+    let (sender, receiver) = options
+        .when_full(WhenFull::DropOldest)
+        .on_drop(move |item| lose.send(item).unwrap())
+        .prioritized();
+    let send = |n| sender.try_send(Compared(n)).unwrap();
+    [1, 2].into_iter().for_each(send);
+    assert_eq!(panics_of(|| send(BAD)).len(), 1);
+    assert_eq!(lost.try_recv(), Ok(Compared(1)));
+    send(3);
+    let left = [receiver.try_recv(), receiver.try_recv()];
+    assert_eq!(left, [Ok(Compared(2)), Ok(Compared(3))]);
 }
 
 /// A reason that asks its own channel when it is dropped.

@@ -81,6 +81,7 @@ impl<T> ChannelInner<T> {
         loop {
             let sent = self.step(|state, deferred| {
                 while deferred.dropped.is_none()
+                    && deferred.panic.is_none()
                     && let Some(item) = items.pop_front()
                 {
                     let sent = match state.room_for(None) {
