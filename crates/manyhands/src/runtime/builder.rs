@@ -129,8 +129,9 @@ impl RuntimeBuilder {
     /// Names each worker thread by its index. The default is the runtime's name with the index after it:
     /// `manyhands-0`, `manyhands-1`, …
     ///
-    /// The function is called by the thread that starts the worker, such as one that brings a task, and must not wait for
-    /// work of the runtime.
+    /// The function is called by [`build`](Self::build), once for each thread that there may be at once
+    /// ([`max_threads`](Self::max_threads)), and not when a thread starts. When it panics it is not called again, and the
+    /// threads that have no name yet have the default ones.
     ///
     /// # Examples
     /// ```
@@ -271,6 +272,7 @@ impl RuntimeBuilder {
         } else if threads_max > THREADS_MAX {
             format!("{threads_max} threads are more than the {THREADS_MAX} a runtime can hold")
         } else {
+            let thread_names = self.settings.thread_names(threads_max);
             let tokio_context = self.settings.tokio_context.start().map_err(|error| {
                 let what = format!("tokio's runtime cannot start: {error}");
                 let refusal = Some(Refusal(Arc::new(error)));
@@ -280,6 +282,7 @@ impl RuntimeBuilder {
                 workers,
                 threads_max,
                 tokio_context,
+                thread_names,
                 ..self.settings
             }));
         };

@@ -19,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) stack_size: Option<usize>,
     pub(crate) name: String,
     pub(super) thread_name: Option<Hook<dyn Fn(usize) -> String + Send + Sync>>,
+    /// What that has given; the other threads have the usual names.
+    pub(super) thread_names: Vec<String>,
     pub(crate) on_start: Option<ThreadHook>,
     pub(crate) on_stop: Option<ThreadHook>,
     pub(super) on_stall: Option<StallHook>,
@@ -37,6 +39,7 @@ impl Default for Settings {
             stack_size: None,
             name: NAME_DEFAULT.to_owned(),
             thread_name: None,
+            thread_names: Vec::new(),
             on_start: None,
             on_stop: None,
             on_stall: None,
@@ -56,10 +59,16 @@ impl Settings {
         }
     }
 
-    /// The name of worker `index`. A naming function that panics gets the default name.
-    pub(crate) fn name_of(&self, index: usize) -> String {
+    /// Calls the naming function for so many threads, but not again once it has panicked.
+    pub(super) fn thread_names(&self, count: usize) -> Vec<String> {
         let name = self.thread_name.as_ref();
-        let own = name.and_then(|name| catch(|| name.0(index)).map_err(dispose).ok());
+        let own = |index| catch(|| name.map(|name| name.0(index))).map_err(dispose);
+        (0..count).map_while(|index| own(index).ok()?).collect()
+    }
+
+    /// The name of worker `index`.
+    pub(crate) fn name_of(&self, index: usize) -> String {
+        let own = self.thread_names.get(index).cloned();
         let usual = |name: &str| format!("{name}-{index}");
         let names = own.into_iter().chain([usual(&self.name)]);
         // A name with a null byte cannot be given to a thread.
@@ -78,9 +87,7 @@ impl Settings {
     pub(crate) fn report_stall(&self, stall: &Stall) {
         tracing_events::stall(&self.name, stall);
         match &self.on_stall {
-            Some(hook) => {
-                contain(|| hook.0(stall));
-            }
+            Some(hook) => contain(|| hook.0(stall)),
             None => {
                 // So that a program does not hang silently. A closed stream or a broken pipe is ignored.
                 let line = format!("manyhands: {stall}\n");

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::thread;
 
 #[test]
 fn pools_of_any_size_run_loops_joins_scopes_and_tasks() {
@@ -84,7 +85,7 @@ fn a_new_runtime_has_no_threads_and_starts_them_when_needed() {
 fn the_default_number_of_workers_is_at_least_one() {
     let runtime = Runtime::builder().build().unwrap();
     assert!(runtime.workers() >= 1);
-    let available = std::thread::available_parallelism().unwrap().get();
+    let available = thread::available_parallelism().unwrap().get();
     assert!(runtime.workers() <= available);
 }
 
@@ -170,6 +171,25 @@ fn threads_are_named_by_their_index() {
     on_runtime(2, |runtime| {
         let name = runtime.install(where_tasks_run);
         assert!(name.starts_with("manyhands-"), "{name}");
+    });
+}
+
+#[test]
+fn threads_are_named_by_who_builds_the_runtime() {
+    let (name, named) = mpsc::channel();
+    let builder = Runtime::builder().workers(1).max_threads(3);
+    let builder = builder.thread_name(move |index| {
+        task::spawn(async {}).join().unwrap();
+        name.send((index, thread::current().id())).unwrap();
+        format!("crunch-{index}")
+    });
+    let runtime = builder.build().unwrap();
+    let here = thread::current().id();
+    let all = [(0, here), (1, here), (2, here)];
+    assert!(named.try_iter().eq(all));
+    on(runtime, move |runtime| {
+        assert_eq!(runtime.install(where_tasks_run), "crunch-0");
+        assert!(named.try_recv().is_err(), "no thread asks again");
     });
 }
 
@@ -325,7 +345,7 @@ fn many_runtimes_one_after_the_other_and_at_once() {
         for runtime in &runtimes {
             assert!(runtime.install(where_tasks_run).starts_with("manyhands-"));
         }
-        std::thread::scope(|threads| {
+        thread::scope(|threads| {
             for runtime in &runtimes {
                 threads.spawn(|| {
                     let sum: u64 = (0..10_000_u64).into_par_query().runtime(runtime).sum();
@@ -341,9 +361,9 @@ fn more_external_threads_than_slots_still_get_their_loops_run() {
     // A call that finds no slot is its caller's alone; here all callers are inside at once.
     on_runtime(2, |runtime| {
         let (inside, count) = (AtomicUsize::new(0), 1_100);
-        std::thread::scope(|threads| {
+        thread::scope(|threads| {
             for _ in 0..count {
-                let small = std::thread::Builder::new().stack_size(256 << 10);
+                let small = thread::Builder::new().stack_size(256 << 10);
                 let run = || {
                     runtime.install(|| {
                         inside.fetch_add(1, Ordering::SeqCst);

@@ -32,7 +32,6 @@ impl RuntimeInner {
         }
         // The thread that is started now replaces another one if there were threads enough without it.
         let reason = self.reason_to_start();
-        // Before the lock: the naming function is the user's.
         let name = self.settings.name_of(index);
         let mut threads = lock(&self.threads);
         // The caller may visit the runtime by its registry, whose last owner waits for the end of visits: it must not be that owner.
@@ -85,8 +84,7 @@ impl RuntimeInner {
             ThreadChangeReason::Warmup
         } else if beyond <= census.blocked {
             ThreadChangeReason::BlockingDeclared
-        } else if beyond <= census.blocked + census.detected_blocked || census.detected_blocked > 0
-        {
+        } else if census.detected_blocked > 0 {
             ThreadChangeReason::BlockingDetected
         } else {
             ThreadChangeReason::Starvation
@@ -156,7 +154,7 @@ mod tests {
     use crate::sync::{clock, lock, wait_until};
     use crate::{Runtime, task};
     use std::sync::mpsc::{self, Receiver};
-    use std::sync::{Arc, Barrier, Mutex, Weak};
+    use std::sync::{Arc, Barrier, Mutex};
     use std::thread;
     use std::time::Duration;
 
@@ -212,32 +210,24 @@ mod tests {
 
     #[test]
     fn a_start_from_a_visit_leaves_the_runtime_to_its_last_owner() {
-        let (ask, asked) = mpsc::channel();
-        let (tell, told) = mpsc::channel::<Weak<RuntimeInner>>();
-        let told = Mutex::new(told);
-        let name = move |_| {
-            let shared = lock(&told).recv_timeout(LIMIT).expect("it is told");
-            ask.send(()).expect("it is waited for");
-            wait_until("its owner drops it", || shared.strong_count() < 2);
-            String::new()
-        };
-        let builder = Runtime::builder().workers(1).thread_name(name);
-        let runtime = builder.build().expect("the number is right");
+        let runtime = Runtime::builder().workers(1).build();
+        let runtime = runtime.expect("the number is right");
         let shared = runtime.shared().to_arc();
         drop(runtime);
         assert!(ending::is_over(&*shared), "no thread has begun");
-        tell.send(Arc::downgrade(&shared)).expect("it is kept");
-        let registry = shared.registry;
-        let (end, ended) = mpsc::channel();
+        let (registry, owned) = (shared.registry, Arc::downgrade(&shared));
+        let ((begin, begun), (end, ended)) = (mpsc::channel(), mpsc::channel());
         let visit = move || {
             let is_started = registry.with_runtime(0, |runtime| {
+                begin.send(()).expect("it is waited for");
+                wait_until("its owner drops it", || owned.strong_count() == 0);
                 // SAFETY: a runtime does not end during a visit.
                 unsafe { &*runtime.cast::<RuntimeInner>() }.start_worker(0)
             });
             end.send(is_started)
         };
         let visitor = thread::spawn(visit);
-        asked.recv_timeout(LIMIT).expect("it asks for a name");
+        begun.recv_timeout(LIMIT).expect("it visits");
         drop(shared);
         assert_eq!(ended.recv_timeout(LIMIT), Ok(false));
         visitor.join().expect("it has ended").expect("it was heard");
