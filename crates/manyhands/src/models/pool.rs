@@ -294,7 +294,7 @@ impl<const TASKS: usize> Pool<TASKS> {
 
     fn vacate(&self, worker: usize) {
         self.places[worker].threads.sub(1);
-        waking::vacate(self, worker, || ());
+        waking::vacate(self, worker);
     }
 
     fn is_over(&self) -> bool {

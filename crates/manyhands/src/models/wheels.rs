@@ -384,7 +384,7 @@ fn the_monitor_fires_the_timers_of_a_worker_whose_thread_has_ended() {
         model.idle.announce(0);
         assert!(model.idle.leave(0));
         model.vacant.set();
-        waking::vacate(model, 0, || ());
+        waking::vacate(model, 0);
         waiter.wait(|_| {
             if entry.is_fired() {
                 Poll::Ready(())

@@ -397,11 +397,9 @@ pub(crate) fn sleep(pool: &impl Pool, index: usize, sleeper: &mut impl Worker) -
     slept
 }
 
-/// Leaving thread of a worker: touches the slot no more from here. `noted` is called once another thread may use the
-/// slot.
-pub(crate) fn vacate(pool: &impl Pool, worker: usize, noted: impl FnOnce()) {
+/// Leaving thread of a worker: touches the slot no more from here, and another thread may use it.
+pub(crate) fn vacate(pool: &impl Pool, worker: usize) {
     pool.idle().vacate(worker);
-    noted();
     // It advances the worker's wheel from now on, in which timers may wait.
     pool.rouse_monitor();
     // A waker may have seen neither a sleeper nor a vacant slot.

@@ -103,9 +103,10 @@ impl RuntimeInner {
 fn live(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) {
     let frame = AbortOnUnwind::new("a worker has panicked outside of what it runs");
     if work(shared, slot, index) {
-        waking::vacate(&**shared, index, || {
-            shared.note_change(shared.idle.threads(), ThreadChangeReason::TimedOut);
-        });
+        let threads = shared.idle.threads();
+        waking::vacate(&**shared, index);
+        // After that, because a subscriber is the user's.
+        shared.note_change(threads, ThreadChangeReason::TimedOut);
         // Nobody needs to wait for those that have ended, and the system keeps their stacks until then.
         lock(&shared.threads).retain(|thread| !thread.is_finished());
     }
