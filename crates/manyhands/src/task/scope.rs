@@ -132,7 +132,8 @@ impl TaskScope<'_, '_> {
         let outcome = self.all_gone.wait_as(Some((&self.state.set, until)));
         assert!(outcome.is_ok(), "a scope ends with all its members gone");
         frame.disarm();
-        value_or_resume(value, std::mem::take(&mut *lock(&self.state.panics)))
+        let panics = std::mem::take(&mut *lock(&self.state.panics));
+        value_or_resume(value, panics)
     }
 }
 
