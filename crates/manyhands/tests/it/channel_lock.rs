@@ -9,7 +9,7 @@ use std::error::Error;
 use std::fmt;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// An item that reads its own channel when it is dropped.
@@ -134,7 +134,7 @@ fn wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped() {
 fn clone_waits<F: Future>(waiting: F, look: impl FnOnce() + Send + 'static) {
     let (clone, is_cloned) = mpsc::channel();
     let waker = on_clone(move || {
-        task::spawn(async move { look() }).join().unwrap();
+        in_a_task(look);
         clone.send(()).unwrap();
     });
     let polled = pin!(waiting).poll(&mut Context::from_waker(&waker));
@@ -185,6 +185,68 @@ fn what_comes_while_a_waker_is_cloned_ends_the_wait() {
         let waker = on_clone(move || assert_eq!(receives.try_recv(), Ok(1)));
         let polled = pin!(sender.send(2)).poll(&mut Context::from_waker(&waker));
         assert_eq!((polled, receiver.try_recv()), (Poll::Ready(Ok(())), Ok(2)));
+    });
+}
+
+/// Waits for a task of the current runtime that does this.
+fn in_a_task(work: impl FnOnce() + Send + 'static) {
+    task::spawn(async move { work() }).join().unwrap();
+}
+
+/// An item that does something when it is cloned.
+struct Acts(Arc<dyn Fn() + Send + Sync>);
+
+impl Clone for Acts {
+    fn clone(&self) -> Self {
+        (self.0)();
+        Self(Arc::clone(&self.0))
+    }
+}
+
+#[test]
+fn closures_and_clones_of_items_wait_for_tasks_that_use_the_channel() {
+    on(of_threads(1), |runtime| {
+        let _entered = runtime.enter();
+        let own = Arc::new(Mutex::new(None::<Sender<u32>>));
+        let looks = Arc::clone(&own);
+        let options = ChannelOptions::new().capacity(1);
+        let (sender, receiver) = options
+            .when_full(WhenFull::DropOldest)
+            .on_drop(move |_| {
+                let own = looks.lock().unwrap().clone().unwrap();
+                in_a_task(move || assert_eq!(own.len(), 1));
+            })
+            .fifo();
+        *own.lock().unwrap() = Some(sender.clone());
+        (1..=2).for_each(|n| sender.try_send(n).unwrap());
+        assert_eq!(receiver.try_recv(), Ok(2));
+        *own.lock().unwrap() = None;
+
+        let (sender, mut receiver) = channel::watch(0);
+        let look = || {
+            let sender = sender.clone();
+            in_a_task(move || assert_eq!(*sender.latest() / 2, 0));
+        };
+        let modify = |value: &mut u32| {
+            look();
+            *value += 1;
+        };
+        sender.send_modify(modify).unwrap();
+        let wanted = receiver.wait_for_blocking(|value| {
+            look();
+            *value == 1
+        });
+        assert!(wanted.is_ok());
+
+        let (sender, mut receiver) = channel::broadcast(1);
+        let mut other = receiver.clone();
+        let looks = sender.clone();
+        let item = Acts(Arc::new(move || {
+            let looks = looks.clone();
+            in_a_task(move || assert!(looks.len() <= 1));
+        }));
+        assert!(sender.send(item).is_ok());
+        assert!(receiver.try_recv().is_ok() && other.try_recv().is_ok());
     });
 }
 

@@ -1,6 +1,6 @@
 //! Results that are set by hand.
 
-use crate::support::{Ledger, on_each_runtime, on_runtime, within};
+use crate::support::{Ledger, of_threads, on, on_each_runtime, on_runtime, within};
 use manyhands::task::{self, Completion};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
@@ -141,5 +141,26 @@ fn a_completion_that_is_dropped_while_it_waits_is_forgotten() {
         }
         drop((completer, completion));
         ledger.assert_settled();
+    });
+}
+
+/// Waits for a task when it is cloned.
+struct Waits;
+
+impl Clone for Waits {
+    fn clone(&self) -> Self {
+        task::spawn(async {}).join().unwrap();
+        Self
+    }
+}
+
+#[test]
+fn a_result_may_wait_for_a_task_when_it_is_cloned() {
+    on(of_threads(1), |runtime| {
+        let _entered = runtime.enter();
+        let (completer, completion) = task::completion();
+        completer.complete(Waits);
+        let results = [completion.clone(), completion].map(|end| end.wait_blocking());
+        assert!(results.iter().all(Result::is_ok));
     });
 }

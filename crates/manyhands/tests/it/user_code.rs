@@ -1,6 +1,6 @@
 //! Every place where the library calls code of the user: each waits there for a task of the same pool. So none is called
 //! while its thread counts as searching, holds a lock that the task needs, or has claimed what others wait for. The list
-//! of the places, with these tests, is in `src/runtime/README.md`.
+//! of the places, with these tests, is in `docs/promises.md`.
 //!
 //! Unsafe: a waker made by hand, whose clone waits.
 #![expect(unsafe_code, reason = "a waker by hand")]
