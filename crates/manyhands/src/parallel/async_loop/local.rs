@@ -84,7 +84,10 @@ impl<L, Init, Finish: Fn(L), F> Lending<L, Init, Finish, F> {
         let AsyncLoop { mut run, handle } = looping;
         let run = Box::pin(async move {
             let ended = poll_fn(|context| self.poll(|| run.as_mut().poll(context), |_| true));
-            ended.await
+            let output = ended.await;
+            // First, with the body: the compiler leaks what is returned if a drop panics after that.
+            drop(self);
+            output
         });
         AsyncLoop { run, handle }
     }
