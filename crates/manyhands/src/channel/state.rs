@@ -78,6 +78,9 @@ pub(super) struct State<T> {
     pub(super) receiver_count: usize,
 }
 
+/// The items that nobody will receive: those of the receivers' batch, and those behind them.
+type Unreceived<T> = (Ring<T>, ItemBuffer<T>);
+
 impl<T> State<T> {
     /// An open channel with one end of each kind.
     pub(super) fn new(buffer: ItemBuffer<T>, capacity: usize, when_full: WhenFull) -> Self {
@@ -322,7 +325,7 @@ impl<T> State<T> {
     pub(super) fn remove_receiver(
         &mut self,
         deferred: &mut DeferredWakes<T>,
-    ) -> (bool, Option<(Ring<T>, ItemBuffer<T>)>) {
+    ) -> (bool, Option<Unreceived<T>>) {
         self.receiver_count -= 1;
         let left = (self.receiver_count == 0).then(|| {
             self.close(&mut None, deferred);

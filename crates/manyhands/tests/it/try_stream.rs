@@ -63,7 +63,7 @@ impl Drop for Blows {
 #[test]
 fn a_result_behind_the_error_whose_drop_panics_hides_neither_the_error_nor_results_before_it() {
     simulate(1, async {
-        let body = |item| async move {
+        let body = |item: u64| async move {
             // The last one ends first.
             time::sleep(Duration::from_millis(3 - item)).await;
             match item {
@@ -72,7 +72,7 @@ fn a_result_behind_the_error_whose_drop_panics_hides_neither_the_error_nor_resul
                 _ => Ok(None),
             }
         };
-        let mut results = at_once(3).try_stream_async(0..3, body);
+        let mut results = at_once(3).try_stream_async(0..3_u64, body);
         let next = AssertUnwindSafe(results.next()).catch_unwind();
         assert!(next.await.is_err());
         assert!(matches!(results.next().await, Some(Ok(None))));

@@ -10,7 +10,6 @@ use crate::parallel::failure::Failures;
 use crate::parallel::options::LocalOptions;
 use crate::parallel::poll_stream::PollStream;
 use crate::sync::{Mutex, lock};
-use futures_core::Stream;
 use std::future::poll_fn;
 use std::mem;
 use std::pin::pin;

@@ -12,9 +12,9 @@ use std::panic::Location;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Waits {
     /// While the task is polled, the first ones are those of the poll before.
-    list: Vec<WaitRecord>,
+    pub(crate) list: Vec<WaitRecord>,
     /// How many these are.
-    earlier: usize,
+    pub(crate) earlier: usize,
     /// Waits that were not kept.
     pub(crate) left_out: u32,
     /// How many of those were direct.
