@@ -111,7 +111,7 @@ pub(crate) fn spin_loop() {
     #[cfg(not(any(loom, shuttle)))]
     std::hint::spin_loop();
     #[cfg(loom)]
-    loom::thread::yield_now();
+    thread::yield_now();
     #[cfg(shuttle)]
     shuttle::world::spin_loop();
 }

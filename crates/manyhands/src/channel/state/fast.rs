@@ -4,8 +4,8 @@
 //! and its caller takes a full step.
 
 use crate::channel::state::State;
+use crate::channel::step::is_task;
 use crate::channel::{ItemBuffer, Offered, ReceiverBatch, Taken, WaiterKey, WhenFull};
-use crate::task::task_of;
 use std::task::Waker;
 
 impl<T> State<T> {
@@ -103,7 +103,7 @@ impl<T> State<T> {
     /// the waker of a task: the clone of another one may run code of the user.
     pub(in crate::channel) fn wait_fast(&mut self, waker: &Waker) -> Option<WaiterKey> {
         let may_wait = self.closed.is_none() && self.buffer.len() == 0 && self.capacity > 0;
-        if !may_wait || (task_of(waker).is_none() && !cfg!(loom)) {
+        if !may_wait || !is_task(waker) {
             return None;
         }
         let key = self.receivers.join(waker.clone(), None);
