@@ -115,10 +115,11 @@ pub(super) fn block_at(rate: Rate) -> u32 {
     u32::try_from(rate.items_in(clock::ticks_in(BLOCK_NANOS))).unwrap_or(u32::MAX)
 }
 
-/// Whether a search has gone on alone, for `spent` ticks, as long as it takes its caller to open it: a quarter of the least work
-/// that pays. It may be over with the next item, and so takes at most twice as long as alone, or as shared from the start.
+/// Whether a search has gone on alone, for `spent` ticks, as long as it takes to open it and to end it with others: as long as the
+/// least work that pays, or half as long as what is worth a wake. It may be over with the next item, and so takes about twice
+/// as long as alone, or as shared from the start, at most.
 pub(super) fn is_long_search(spent: u64, since_last_end: impl FnOnce() -> u64) -> bool {
-    may_pay(spent.saturating_mul(4), since_last_end)
+    spent >= clock::ticks_in(SHARE_NANOS_MIN) && may_pay(spent.saturating_mul(2), since_last_end)
 }
 
 /// Whether work of `left` ticks may be worth handing over, if the thread's last call that was long enough ended so long ago: if

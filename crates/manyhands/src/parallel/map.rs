@@ -18,14 +18,16 @@ use std::ptr;
 /// An unfinished vector of known length: writes each item to its entry. Drops the results written so far unless it is
 /// finished.
 pub(crate) struct Filling<R> {
-    /// Has room for all, and none in it as long as it is unfinished.
+    /// Has room for all, and only what was there before as long as it is unfinished.
     results: Vec<R>,
     /// The first entry.
     places: *mut R,
     /// How many entries were written.
     count: AtomicUsize,
-    /// Those whose results need dropping.
+    /// Those that were written, if that must be known.
     runs: Mutex<Vec<Range<usize>>>,
+    /// Whether it must: results need dropping, or not all may be wanted.
+    keeps_runs: bool,
 }
 
 // SAFETY: sharing it lets several threads write disjoint entries, which is sending them results.
@@ -67,7 +69,7 @@ impl<R: Send> Consumer<R> for Filling<R> {
     fn finish(&self, run: Range<usize>) {
         // Relaxed: a sum, read when all runners have left.
         self.count.fetch_add(run.len(), Ordering::Relaxed);
-        if needs_drop::<R>() && !run.is_empty() {
+        if self.keeps_runs && !run.is_empty() {
             lock(&self.runs).push(run);
         }
     }
@@ -75,7 +77,7 @@ impl<R: Send> Consumer<R> for Filling<R> {
     #[inline]
     fn finish_only(&mut self, run: Range<usize>) {
         *self.count.get_mut() += run.len();
-        if needs_drop::<R>() {
+        if self.keeps_runs {
             get_mut(&mut self.runs).push(run);
         }
     }
@@ -96,12 +98,23 @@ impl Drop for Block<'_> {
 
 impl<R> Filling<R> {
     pub(crate) fn new(len: usize) -> Self {
-        let mut results = Vec::with_capacity(len);
+        Self::in_room(Vec::with_capacity(len), needs_drop::<R>())
+    }
+
+    /// Entries behind these results. Of the new ones only the first may be wanted.
+    pub(crate) fn of_first(mut results: Vec<R>, len: usize) -> Self {
+        results.reserve_exact(len);
+        Self::in_room(results, true)
+    }
+
+    #[inline]
+    fn in_room(mut results: Vec<R>, keeps_runs: bool) -> Self {
         Self {
-            places: results.as_mut_ptr(),
+            places: results.spare_capacity_mut().as_mut_ptr().cast(),
             results,
             count: AtomicUsize::new(0),
             runs: Mutex::new(Vec::new()),
+            keeps_runs,
         }
     }
 
@@ -111,7 +124,7 @@ impl<R> Filling<R> {
     /// It was driven over the positions up to `len`, each at most once.
     pub(crate) unsafe fn into_vec(mut self, len: usize) -> Vec<R> {
         check_written(*self.count.get_mut(), len);
-        if needs_drop::<R>() {
+        if self.keeps_runs {
             get_mut(&mut self.runs).clear();
         }
         let mut results = mem::take(&mut self.results);
@@ -119,21 +132,41 @@ impl<R> Filling<R> {
         unsafe { results.set_len(len) };
         results
     }
+
+    /// What was there before and the first `len` entries; what was written behind them is dropped. Ends the process unless
+    /// these were written.
+    ///
+    /// # Safety
+    /// It was made by [`of_first`](Self::of_first), and no position was driven twice.
+    pub(crate) unsafe fn into_first(mut self, len: usize) -> Vec<R> {
+        let runs = mem::take(get_mut(&mut self.runs));
+        let written = |run: &Range<usize>| run.end.min(len) - run.start.min(len);
+        check_written(runs.iter().map(written).sum(), len);
+        let mut results = mem::take(&mut self.results);
+        // SAFETY: `len` entries were written, each once, all below `len`; so these are the first, for which there is room.
+        unsafe { results.set_len(results.len() + len) };
+        let unwanted = runs.into_iter().map(|run| run.start.max(len)..run.end);
+        drop_written(self.places, unwanted);
+        results
+    }
 }
 
 impl<R> Drop for Filling<R> {
     fn drop(&mut self) {
-        if !needs_drop::<R>() {
-            return;
-        }
-        let (runs, places) = (mem::take(get_mut(&mut self.runs)), self.places);
-        let written = runs.into_iter().map(|run| {
-            let first = places.wrapping_add(run.start);
-            Written(ptr::slice_from_raw_parts_mut(first, run.len()))
-        });
-        // Each of them is dropped, also when another one panics.
-        drop(written.collect::<Vec<_>>());
+        drop_written(self.places, mem::take(get_mut(&mut self.runs)));
     }
+}
+
+/// Drops the results of these runs of entries: each of them, also when another one panics.
+fn drop_written<R>(places: *mut R, runs: impl IntoIterator<Item = Range<usize>>) {
+    if !needs_drop::<R>() {
+        return;
+    }
+    let written = runs.into_iter().map(|run| {
+        let first = places.wrapping_add(run.start);
+        Written(ptr::slice_from_raw_parts_mut(first, run.len()))
+    });
+    drop(written.collect::<Vec<_>>());
 }
 
 /// Results of an unfinished vector, to be dropped in place.
@@ -141,7 +174,7 @@ struct Written<R>(*mut [R]);
 
 impl<R> Drop for Written<R> {
     fn drop(&mut self) {
-        // SAFETY: within the capacity, written, and not handed out, because then the runs were cleared.
+        // SAFETY: within the capacity, written, and not handed out, because the runs of what was are cleared, or cut.
         unsafe { ptr::drop_in_place(self.0) };
     }
 }
@@ -424,6 +457,45 @@ mod tests {
             assert!(catch(|| drop(filling)).is_err());
             assert_eq!(Arc::strong_count(&counted), 1, "result {live} blew");
         }
+    }
+
+    #[test]
+    fn of_first_entries_those_wanted_are_kept_and_the_others_dropped() {
+        let counted = Arc::new(7);
+        for wanted in 0..=3 {
+            let before = vec![Arc::clone(&counted)];
+            let filling = Filling::of_first(before, 8);
+            for positions in [4..8_u64, 0..4] {
+                let mut run = filling.start();
+                let results = positions.clone().map(|_| Arc::clone(&counted));
+                // One of each block has none, as where it has failed.
+                filling.consume(&mut run, positions, results.take(3));
+                filling.finish(run);
+            }
+            // SAFETY: each position was asked for once.
+            let kept = unsafe { filling.into_first(wanted) };
+            assert_eq!(kept.len(), 1 + wanted);
+            assert_eq!(Arc::strong_count(&counted), 1 + kept.len());
+        }
+        assert_eq!(Arc::strong_count(&counted), 1);
+    }
+
+    #[test]
+    fn first_entries_one_of_which_was_not_written_end_the_process() {
+        assert_ends_process(
+            "parallel::map::tests::first_entries_one_of_which_was_not_written_end_the_process",
+            "memory that it has not written",
+            || {
+                let filling = Filling::of_first(Vec::new(), 8);
+                for positions in [0..2_u64, 3..5] {
+                    let mut run = filling.start();
+                    filling.consume(&mut run, positions.clone(), positions);
+                    filling.finish(run);
+                }
+                // SAFETY: no position was asked for twice.
+                drop(unsafe { filling.into_first(4) });
+            },
+        );
     }
 
     #[test]

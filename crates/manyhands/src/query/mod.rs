@@ -111,6 +111,7 @@
 mod consumer_adapter;
 mod controls;
 mod earliest;
+mod first_in_place;
 mod first_items;
 mod gather;
 mod hash;

@@ -6,6 +6,7 @@ use crate::parallel::adjacent::Run;
 use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
+use crate::query::first_in_place::first_in_place;
 use crate::query::first_items::{BeforeFailure, Choose, FirstItems, Kept, Wanted};
 use crate::query::gather::into_vec;
 use crate::query::items::Items;
@@ -30,9 +31,14 @@ where
     type Positions = OwnedItems<R>;
 
     fn open<E: Ending>(mut self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+        let run = run.until(Until::First);
+        if P::IS_POSITIONAL {
+            let items = self.base.into_positions(most, &run);
+            return Items::of_vec(first_in_place(items, most, self.map, &run));
+        }
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let mut before = FirstItems::new(Wanted::Before, most, BeforeFailure(self.map));
-        let run = run.for_merging().until(Until::First);
+        let run = run.for_merging();
         self.base.drive(u64::MAX, &mut before, &run);
         drop(self.base);
         Items::of_vec(before.into_vec())

@@ -1,0 +1,114 @@
+//! The results of the first items up to a failure, where positions are known: written in place, as `parallel::map` does.
+//!
+//! Nobody knows how many there will be. So room is made, and items are run, in steps that are each many times as long as the one
+//! before.
+//!
+//! Not here: items whose positions are not known (`first_items.rs`).
+//!
+//! # Ordering
+//! The end only says what runners need not start, hence Relaxed; it is read for the result when all have left.
+//!
+//! Unsafe: takes over what was written in place.
+
+use crate::engine::consumer::{Consumer, Ending};
+use crate::parallel::map::Filling;
+use crate::parallel::source::slice::to_usize;
+use crate::query::items::Items;
+use crate::query::pipeline::Positional;
+use crate::query::run::QueryRun;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Range;
+
+/// The results of `map` for the items before its first `None`, `most` at most.
+pub(crate) fn first_in_place<S: Positional, R: Send, E: Ending>(
+    mut items: Items<S>,
+    most: u64,
+    map: impl Fn(S::Item) -> Option<R> + Sync,
+    run: &QueryRun<'_, E>,
+) -> Vec<R> {
+    let mut left = usize::try_from(items.len().min(most)).unwrap_or(usize::MAX);
+    let (mut results, mut step) = (Vec::new(), STEP_FIRST);
+    let step_max = (STEP_BYTES_MAX / size_of::<R>().max(1)).max(1);
+    while left > 0 {
+        let len = left.min(step).min(step_max);
+        let mut first = FirstInPlace {
+            filling: Filling::of_first(results, len),
+            map: &map,
+            end: AtomicU64::new(len as u64),
+        };
+        items.drive(len as u64, &mut first, run);
+        if run.is_cancelled() {
+            return Vec::new();
+        }
+        let end = to_usize(first.end.into_inner());
+        // SAFETY: each position was driven once; all below the end, where no item has failed, have a result.
+        results = unsafe { first.filling.into_first(end) };
+        left = if end < len { 0 } else { left - len };
+        step = step.saturating_mul(STEP_GROWTH);
+    }
+    drop((items, map));
+    if results.len() < results.capacity() / 4 {
+        results.shrink_to_fit();
+    }
+    results
+}
+
+/// Writes results in place, up to the first `None`.
+struct FirstInPlace<'a, R, F> {
+    filling: Filling<R>,
+    map: &'a F,
+    /// Where that is; nothing behind it is wanted.
+    end: AtomicU64,
+}
+
+impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> Consumer<T> for FirstInPlace<'_, R, F> {
+    type Runner = Range<usize>;
+
+    #[inline]
+    fn start(&self) -> Range<usize> {
+        self.filling.start()
+    }
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        run: &mut Range<usize>,
+        positions: Range<u64>,
+        items: I,
+    ) {
+        let mut has_failed = false;
+        let passing = items.map_while(|item| {
+            let made = (self.map)(item);
+            has_failed = made.is_none();
+            made
+        });
+        self.filling.consume(run, positions, passing);
+        if has_failed {
+            // Relaxed: see the file's header.
+            self.end.fetch_min(run.end as u64, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn finish(&self, run: Range<usize>) {
+        self.filling.finish(run);
+    }
+
+    #[inline]
+    fn finish_only(&mut self, run: Range<usize>) {
+        self.filling.finish_only(run);
+    }
+
+    #[inline]
+    fn end(&self) -> u64 {
+        // Relaxed: see the file's header.
+        self.end.load(Ordering::Relaxed)
+    }
+}
+
+/// Items of the first step: room for so few is made at once, and most searches that end early end here.
+const STEP_FIRST: usize = 1 << 10;
+/// Each step is this many times as long as the one before; its end is a barrier,
+const STEP_GROWTH: usize = 64;
+/// and its room never larger than this: what is not used is given back, and was never touched.
+const STEP_BYTES_MAX: usize = 16 << 20;
