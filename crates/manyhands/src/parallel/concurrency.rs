@@ -29,19 +29,8 @@ pub struct Concurrency {
 }
 
 impl Concurrency {
-    /// The tuner chooses between these.
-    pub(super) const ADAPTIVE: Self = Self {
-        min: 1,
-        max: ADAPTIVE_MAX,
-    };
-
-    /// Exactly this number, which is known not to be 0.
-    pub(super) const fn checked(count: usize) -> Self {
-        Self {
-            min: count,
-            max: count,
-        }
-    }
+    /// The tuner chooses between these, and never goes above them by itself: sockets and memory are finite.
+    pub(super) const ADAPTIVE: Self = Self { min: 1, max: 1024 };
 
     /// Exactly this number, as long as the source has as many items; with 1, one after the other, in order.
     ///
@@ -166,6 +155,3 @@ impl From<Infallible> for ConcurrencyError {
         match never {}
     }
 }
-
-/// The tuner never goes above this by itself: sockets and memory are finite.
-const ADAPTIVE_MAX: usize = 1024;

@@ -212,18 +212,13 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// ```
     #[must_use]
     pub fn explain(&self) -> String {
-        let (how, reason) = self.decision();
-        format!("{how}, because {reason}: {}", self.pipeline.explain())
-    }
-
-    /// Whether the query is shared with other workers, and why.
-    fn decision(&self) -> (&'static str, &'static str) {
         let settings = &self.settings;
         let workers = || match settings.runtime {
             Some(runtime) => runtime.workers(),
             None => current::with_runtime(|runtime| runtime.idle.limit),
         };
-        match (settings.mode, settings.degree) {
+        // Whether it is shared with other workers, and why.
+        let (how, reason) = match (settings.mode, settings.degree) {
             (ExecutionMode::Sequential, _) => ("sequential", "its execution mode is sequential"),
             (_, Some(1)) => ("sequential", "the degree of parallelism is 1"),
             (ExecutionMode::Parallel, _) => ("parallel", "its execution mode is parallel"),
@@ -232,6 +227,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
                 "decided while running",
                 "what is left is weighed against what sharing costs",
             ),
-        }
+        };
+        format!("{how}, because {reason}: {}", self.pipeline.explain())
     }
 }
