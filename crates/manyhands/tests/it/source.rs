@@ -229,6 +229,19 @@ fn unbuffered_items_may_wait_in_a_chain_and_in_every_kind_of_loop() {
 }
 
 #[test]
+fn unbuffered_loops_nest_deeper_than_a_slot_can_hold_open() {
+    fn nest(depth: u32) -> u32 {
+        if depth == 0 {
+            return 1;
+        }
+        let both = parallel::map(from_iter(0..2_u32).unbuffered(), |_| nest(depth - 1));
+        assert_eq!(both.len(), 2);
+        both.into_iter().sum()
+    }
+    on_each_runtime(|runtime| runtime.install(|| assert_eq!(nest(10), 1_024)));
+}
+
+#[test]
 fn an_unbuffered_source_is_never_pulled_ahead_of_its_runners() {
     on_each_runtime(|runtime| {
         for degree in [1, 2, 3] {
