@@ -8,9 +8,8 @@
 //! site's numbers are kept (`call_site`).
 
 use crate::call_site::History;
-use crate::engine::HelperPolicy;
 use crate::engine::ranges::LEAVE_BEHIND;
-use crate::engine::rate::Rate;
+use crate::engine::{HelperPolicy, Rate};
 use crate::runtime::policy::{OFFER_NANOS_MIN, WAKE_NANOS_FIRST};
 use crate::sync::clock;
 

@@ -35,13 +35,14 @@ mod tests;
 mod unshared;
 
 use crate::call_site::CallSiteProfile;
-use crate::engine::consumer::{AnyLoop, BlockRunner, Consumer, Loop, LoopRunner};
+use crate::engine::consumer::{AnyLoop, BlockRunner, Loop, LoopRunner};
 pub(crate) use crate::engine::rate::{Rate, RateProbe};
 use crate::engine::shared_loop::Begun;
 use crate::engine::unshared::{Alone, Frame, Whole};
 use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Site, Unobserved};
 use crate::runtime::{CallerThread, current, series};
 use crate::sync::{clock, thread};
+pub(crate) use consumer::{Consumer, Ending, Grouping, Watch, limit_each};
 
 /// Items by position.
 ///

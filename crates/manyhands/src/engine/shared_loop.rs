@@ -6,13 +6,14 @@
 //! Unsafe: positions are handed to the source, each exactly once.
 
 use crate::call_site::CallSiteProfile;
-use crate::engine::consumer::{AnyLoop, BlockRunner};
 use crate::engine::contention::{Advice, Contention};
 use crate::engine::cost::{self, SharedCallTimes};
 use crate::engine::ranges::Claim;
-use crate::engine::rate::{Rate, RateOfBlocks};
+use crate::engine::rate::RateOfBlocks;
 use crate::engine::sharing::{After, OWNER, Sharing};
-use crate::engine::{HelperPolicy, Rest, SharingPlan, Until, learn_item};
+use crate::engine::{
+    AnyLoop, BlockRunner, HelperPolicy, Rate, Rest, SharingPlan, Until, learn_item,
+};
 use crate::job::{Payload, catch, resume_all};
 use crate::recording::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::runtime::{

@@ -14,11 +14,8 @@
 //! Unsafe: positions are handed to sources, each exactly once; a fork is reached by pointer.
 
 use crate::call_site::CallSiteProfile;
-use crate::engine::consumer::{AnyLoop, BlockRunner};
-use crate::engine::cost;
-use crate::engine::rate::Rate;
 use crate::engine::shared_loop::{self, Begun};
-use crate::engine::{Rest, SharingPlan, drive_alone};
+use crate::engine::{AnyLoop, BlockRunner, Rate, Rest, SharingPlan, cost, drive_alone};
 use crate::job::{
     Action, AggregatePanic, Job, JobKind, Latch, Payload, abort, catch, contain, value_or_resume,
 };

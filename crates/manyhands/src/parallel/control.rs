@@ -6,7 +6,7 @@
 //! the end never rises.
 
 use crate::cancel::Token;
-use crate::engine::consumer::{Watch, limit_each};
+use crate::engine::{Watch, limit_each};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A body's view of its loop.

@@ -1,13 +1,12 @@
 //! Loops for their effects: plain, with control, with state for each runner, with bodies that fail.
 
-use crate::engine::HelperPolicy;
-use crate::engine::consumer::{Consumer, Ending};
+use crate::engine::{Consumer, Ending, HelperPolicy};
 use crate::job::catch;
-use crate::parallel::control::{Both, Control, LoopState, Outcome};
-use crate::parallel::failure::{Failures, Gathered};
 use crate::parallel::map::Mapping;
-use crate::parallel::options::{LocalOptions, Options};
 use crate::parallel::source::{Feed, Source};
+use crate::parallel::{
+    Both, Control, Failures, Gathered, LocalOptions, LoopState, Options, Outcome,
+};
 use std::ops::Range;
 
 /// Calls the body for each item.

@@ -1,8 +1,8 @@
 //! Several closures at once, each perhaps of another type.
 
-use crate::engine::consumer::Ending;
+use crate::engine::Ending;
 use crate::job::{catch, resume_all};
-use crate::parallel::options::Options;
+use crate::parallel::Options;
 use crate::sync::{Mutex, into_inner, lock};
 
 /// Closures to be invoked together: a tuple of 2 to 12, an array, or a vector. Sealed.

@@ -2,13 +2,11 @@
 //!
 //! Unsafe: several threads write results in place.
 
-use crate::engine::consumer::{Consumer, Ending, Watch};
+use crate::engine::{Consumer, Ending, Watch};
 use crate::job::{abort, catch};
-use crate::parallel::control::{Both, LoopState};
-use crate::parallel::failure::{Failures, Gathered};
-use crate::parallel::options::{LocalOptions, Options};
 use crate::parallel::ordered_collect::OrderedCollect;
 use crate::parallel::source::{Feed, Source};
+use crate::parallel::{Both, Failures, Gathered, LocalOptions, LoopState, Options};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, get_mut, lock};
 use std::mem::{self, needs_drop};

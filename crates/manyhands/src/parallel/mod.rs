@@ -93,7 +93,9 @@ pub use async_loop::{
     from_stream, map_async, pipeline, try_for_each_async, try_map_async,
 };
 pub use concurrency::{Concurrency, ConcurrencyError};
+pub(crate) use control::{Both, LoopState};
 pub use control::{Control, Outcome};
+pub(crate) use failure::Gathered;
 pub use failure::{Failure, Failures};
 pub use invoke::Invoke;
 pub use options::{LocalOptions, Options};

@@ -4,7 +4,7 @@
 
 use crate::cancel::Token;
 use crate::engine::{HelperPolicy, Plan, SharingPlan, Until};
-use crate::parallel::concurrency::{Concurrency, ConcurrencyError};
+use crate::parallel::{Concurrency, ConcurrencyError};
 use crate::recording::Site;
 use crate::runtime::Runtime;
 

@@ -6,7 +6,7 @@
 //!
 //! Unsafe: moves items within a vector and between vectors.
 
-use crate::engine::consumer::Consumer;
+use crate::engine::Consumer;
 use crate::parallel::append::append;
 use crate::parallel::map::check_written;
 use crate::parallel::one_or_many::OneOrMany;

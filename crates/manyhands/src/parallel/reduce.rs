@@ -1,8 +1,8 @@
 //! Loops that combine their results: in the source's order, with a fixed grouping only on request.
 
-use crate::engine::consumer::{Consumer, Ending, Grouping, Watch};
+use crate::engine::{Consumer, Ending, Grouping, Watch};
+use crate::parallel::Options;
 use crate::parallel::adjacent::{AdjacentRuns, Run};
-use crate::parallel::options::Options;
 use crate::parallel::source::{Feed, Source};
 use crate::sync::{Mutex, get_mut, into_inner, lock};
 use std::convert::Infallible;

@@ -4,9 +4,8 @@
 //! others but the last; then they scan those others, each from the sum of all before it. So only the segments in the
 //! middle are read twice.
 
-use crate::engine::consumer::Ending;
-use crate::engine::pays_to_share;
-use crate::parallel::options::Options;
+use crate::engine::{Ending, pays_to_share};
+use crate::parallel::Options;
 use crate::parallel::sort::workers;
 use crate::sync::clock;
 use std::{iter, mem};

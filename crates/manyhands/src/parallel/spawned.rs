@@ -7,8 +7,8 @@
 //! the end of the task.
 
 use crate::cancel::{Cancelled, Token, TokenSource};
-use crate::engine::consumer::{Ending, Watch};
-use crate::parallel::options::Options;
+use crate::engine::{Ending, Watch};
+use crate::parallel::Options;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::task::{self, AbortHandle, JoinHandle};
 use futures_core::future::FusedFuture;

@@ -2,7 +2,7 @@
 //!
 //! Not here: consumers that keep their items (`terminal/`, and the operators that gather).
 
-use crate::engine::consumer::Consumer;
+use crate::engine::Consumer;
 use std::ops::Range;
 
 /// How items are changed on their way to a consumer.

@@ -2,12 +2,11 @@
 //! items.
 
 use crate::cancel::Token;
-use crate::engine::consumer::Ending;
+use crate::engine::Ending;
 use crate::parallel::{Concurrency, ConcurrencyError};
-use crate::query::Query;
-use crate::query::order::{Order, Ordered, Unordered};
-use crate::query::pipeline::Pipeline;
-use crate::query::run::{Deterministic, ExecutionMode, Merge, Settings};
+use crate::query::{
+    Deterministic, ExecutionMode, Merge, Order, Ordered, Pipeline, Query, Settings, Unordered,
+};
 use crate::runtime::{Runtime, current};
 use std::marker::PhantomData;
 

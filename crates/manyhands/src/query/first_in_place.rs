@@ -10,12 +10,10 @@
 //!
 //! Unsafe: takes over what was written in place.
 
-use crate::engine::consumer::{Consumer, Ending};
+use crate::engine::{Consumer, Ending};
 use crate::parallel::map::Filling;
-use crate::parallel::source::slice::to_usize;
-use crate::query::items::Items;
-use crate::query::pipeline::Positional;
-use crate::query::run::QueryRun;
+use crate::parallel::source::to_usize;
+use crate::query::{Items, Positional, QueryRun};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use std::ops::Range;
 

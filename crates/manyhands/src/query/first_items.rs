@@ -8,12 +8,12 @@
 //! The end only says what runners need not start, and the number of runners is a hint, hence Relaxed; the lock publishes the
 //! items.
 
-use crate::engine::consumer::{Consumer, Ending};
+use crate::engine::{Consumer, Ending};
 use crate::parallel::adjacent::{AdjacentRuns, Run};
 use crate::parallel::append::append;
 use crate::query::gather::append_vec;
-use crate::query::pipeline::{Pipeline, drop_then};
-use crate::query::run::QueryRun;
+use crate::query::pipeline::drop_then;
+use crate::query::{Pipeline, QueryRun};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::mem;

@@ -8,15 +8,14 @@
 //!
 //! Unsafe: finishes a vector that was written in place.
 
-use crate::engine::consumer::Ending;
+use crate::engine::Ending;
 use crate::parallel::map::Filling;
 use crate::parallel::ordered_collect::OrderedCollect;
 use crate::parallel::reduce::{Fold, Folding};
-use crate::parallel::source::owned::OwnedItems;
+use crate::parallel::source::OwnedItems;
 use crate::query::first_items::first_items;
-use crate::query::items::Items;
-use crate::query::pipeline::{Pipeline, Positional};
-use crate::query::run::{CheckedBelow, QueryRun};
+use crate::query::run::CheckedBelow;
+use crate::query::{Items, Pipeline, Positional, QueryRun};
 
 /// All items in order; `None` if the query was cancelled.
 pub(crate) fn into_vec<P: Pipeline, E: Ending>(

@@ -2,13 +2,11 @@
 //!
 //! Unsafe: positions are passed on to their source, each once.
 
-use crate::engine::consumer::{Consumer, Ending, Grouping};
-use crate::engine::{Indexed, drive};
+use crate::engine::{Consumer, Ending, Grouping, Indexed, drive};
+use crate::parallel::source::OwnedItems;
 use crate::parallel::source::leaves::drive_leaves;
-use crate::parallel::source::owned::OwnedItems;
-use crate::query::consumer_adapter::ConsumerAdapter;
-use crate::query::pipeline::{Pipeline, Positional};
-use crate::query::run::{CancelCheck, QueryRun};
+use crate::query::run::CancelCheck;
+use crate::query::{ConsumerAdapter, Pipeline, Positional, QueryRun};
 
 /// The positions of a source from some position on. Those that were not driven when this is dropped are
 /// discarded.

@@ -136,8 +136,12 @@ pub use terminal::from_query::FromQuery;
 pub use terminal::iterate::Stream;
 pub use terminal::numbers::Number;
 
-use crate::query::pipeline::{Breaker, Materialized};
-use crate::query::run::{QueryRun, Settings};
+// What the files of this folder name of each other.
+use consumer_adapter::{AdaptItem, ConsumerAdapter};
+use items::Items;
+use pipeline::{Breaker, Materialized, Positional, discard_both, drop_then};
+use run::{QueryRun, Settings};
+
 use crate::recording::Site;
 use std::fmt;
 use std::marker::PhantomData;

@@ -9,11 +9,9 @@
 //!
 //! Unsafe: a promise about positions on which writing results in place depends.
 
-use crate::engine::Indexed;
-use crate::engine::consumer::{Consumer, Ending};
+use crate::engine::{Consumer, Ending, Indexed};
 use crate::job::{catch, value_or_resume};
-use crate::query::items::Items;
-use crate::query::run::QueryRun;
+use crate::query::{Items, QueryRun};
 
 /// A query up to some point, which gives items to the operator behind it. Sealed.
 ///

@@ -3,11 +3,9 @@
 //! A token and fixed grouping are types, so that queries without them carry no data for either. The rest are values.
 
 use crate::cancel::{Cancelled, Token};
-use crate::engine::consumer::{Consumer, Ending, Grouping, Watch};
-use crate::engine::{HelperPolicy, Plan, SharingPlan, Until};
-use crate::parallel::control::Both;
-use crate::parallel::options::Options;
-use crate::query::consumer_adapter::AdaptItem;
+use crate::engine::{Consumer, Ending, Grouping, HelperPolicy, Plan, SharingPlan, Until, Watch};
+use crate::parallel::{Both, Options};
+use crate::query::AdaptItem;
 use crate::recording::Site;
 use crate::runtime::Runtime;
 use std::ops::Range;

@@ -12,7 +12,7 @@ use super::options::AsyncOptions;
 use super::source::sealed::Pull;
 use super::tuner::{ItemStart, Tuner};
 use crate::cancel::{Token, UntilCancelled};
-use crate::engine::consumer::Ending;
+use crate::engine::Ending;
 use crate::job::{InPlace, Payload, catch};
 use crate::recording::{AsyncLoopEvent, AsyncLoopRecord, BeginsNoMore, Site};
 use crate::runtime::Runtime;

@@ -1,7 +1,7 @@
 //! A handle to an async loop while it runs, which can change its limits.
 
 use crate::job::wake;
-use crate::parallel::concurrency::{Concurrency, ConcurrencyError};
+use crate::parallel::{Concurrency, ConcurrencyError};
 use crate::recording;
 use crate::sync::{Mutex, lock};
 use std::sync::Arc;

@@ -4,11 +4,10 @@
 
 use super::options::AsyncOptions;
 use super::{AsyncLoop, AsyncResults, AsyncSource};
-use crate::engine::consumer::Ending;
+use crate::engine::Ending;
 use crate::job::{InPlace, Payload, catch, contain, resume_all, value_or_resume};
-use crate::parallel::failure::Failures;
-use crate::parallel::options::LocalOptions;
 use crate::parallel::poll_stream::PollStream;
+use crate::parallel::{Failures, LocalOptions};
 use crate::sync::{Mutex, lock};
 use std::future::poll_fn;
 use std::mem;

@@ -1,8 +1,7 @@
 //! How an async loop is run: how many items at once, cancellation, runtime, states of items.
 
 use crate::cancel::Token;
-use crate::parallel::concurrency::{Concurrency, ConcurrencyError};
-use crate::parallel::options::LocalOptions;
+use crate::parallel::{Concurrency, ConcurrencyError, LocalOptions};
 use crate::runtime::Runtime;
 
 /// Options of an async loop. The loops are methods of them.

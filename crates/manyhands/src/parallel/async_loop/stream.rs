@@ -4,7 +4,7 @@ use super::AsyncSource;
 use super::driver::Driver;
 use super::handle::LoopHandle;
 use super::options::AsyncOptions;
-use crate::engine::consumer::Ending;
+use crate::engine::Ending;
 use crate::job::{Payload, catch, resume_all};
 use crate::parallel::poll_stream::PollStream;
 use futures_core::Stream;

@@ -17,7 +17,7 @@
 //! later ones more. So if the earliest ends are far apart, and are not those of the items that began first, four times
 //! as many items may run at once.
 
-use crate::parallel::concurrency::Concurrency;
+use crate::parallel::Concurrency;
 use crate::recording::{CallLimit, FoundConcurrency, LevelTrial};
 use std::time::{Duration, Instant};
 

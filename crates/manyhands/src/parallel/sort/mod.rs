@@ -12,10 +12,9 @@ mod unstable;
 
 pub(super) use estimate::workers;
 
-use crate::engine::consumer::Ending;
-use crate::parallel::map;
-use crate::parallel::options::Options;
+use crate::engine::Ending;
 use crate::parallel::source::to_usize;
+use crate::parallel::{Options, map};
 use std::cmp::Ordering;
 
 /// The result of a selection: smaller items, the item of the given rank, larger ones.

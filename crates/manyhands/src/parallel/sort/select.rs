@@ -6,8 +6,8 @@
 //! A round compares each remaining item at most twice. When all rounds together have passed over [`ROUNDS_WORTH`]
 //! slices, the standard library takes over. Its selection is linear for every comparison; so this one is too.
 
-use crate::engine::consumer::Ending;
-use crate::parallel::options::Options;
+use crate::engine::Ending;
+use crate::parallel::Options;
 use crate::parallel::sort::estimate;
 use crate::parallel::sort::part::{SAMPLE_LEN, part, pivot_to_front};
 use std::cmp::Ordering;

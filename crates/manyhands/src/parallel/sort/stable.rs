@@ -7,9 +7,9 @@
 //!
 //! Unsafe: items are moved between the two buffers as bits.
 
-use crate::engine::consumer::Ending;
+use crate::engine::Ending;
+use crate::parallel::Options;
 use crate::parallel::map::check_written;
-use crate::parallel::options::Options;
 use crate::parallel::sort::estimate;
 use crate::parallel::sort::merge::{Merge, split};
 use std::cmp::Ordering;

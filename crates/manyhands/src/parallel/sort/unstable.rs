@@ -3,8 +3,8 @@
 //! The slice is partitioned around good pivots, in rounds, until there are a few segments for each runner. Items move
 //! by swapping, so a comparison that panics loses none.
 
-use crate::engine::consumer::Ending;
-use crate::parallel::options::Options;
+use crate::engine::Ending;
+use crate::parallel::Options;
 use crate::parallel::sort::estimate;
 use crate::parallel::sort::part::{SAMPLE_LEN, part, pivot_to_front};
 use std::cmp::{Ordering, Reverse};

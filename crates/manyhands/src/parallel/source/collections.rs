@@ -2,9 +2,9 @@
 //! and arrays, as slices.
 
 use crate::channel::{self, Receiver};
-use crate::parallel::source::owned::OwnedItems;
-use crate::parallel::source::slice::{MutableItems, SharedItems};
-use crate::parallel::source::{ByPosition, FromIter, Source, from_iter};
+use crate::parallel::source::{
+    ByPosition, FromIter, MutableItems, OwnedItems, SharedItems, Source, from_iter,
+};
 use std::collections::{
     BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque, binary_heap, btree_map,
     btree_set, hash_map, hash_set, linked_list, vec_deque,

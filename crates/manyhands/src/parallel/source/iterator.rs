@@ -2,8 +2,7 @@
 //!
 //! Not here: the loop over it (`pull.rs`), and sources that know their length (`slice.rs`, `owned.rs`, `range.rs`).
 
-use crate::engine::consumer::Consumer;
-use crate::engine::{HelperPolicy, Plan};
+use crate::engine::{Consumer, HelperPolicy, Plan};
 use crate::parallel::source::pull::{CHUNK_MAX, First, LEAF_LEN, Pull};
 use crate::parallel::source::{Feed, Source};
 

@@ -4,8 +4,7 @@
 //!
 //! Unsafe: passes positions on to the source, each once, or discards them.
 
-use crate::engine::consumer::Consumer;
-use crate::engine::{Indexed, Plan, drive};
+use crate::engine::{Consumer, Indexed, Plan, drive};
 use std::ops::Range;
 
 /// Runs the items of `source` through `consumer`, one leaf to each `consume`.

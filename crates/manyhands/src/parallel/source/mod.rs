@@ -17,11 +17,11 @@ pub(crate) mod slice;
 pub(crate) mod turns;
 
 pub use iterator::{FromIter, from_iter};
+pub(crate) use owned::OwnedItems;
 pub use producer::Producer;
-pub(super) use slice::to_usize;
+pub(crate) use slice::{MutableItems, SharedItems, to_usize};
 
-use crate::engine::consumer::Consumer;
-use crate::engine::{Indexed, Plan, drive};
+use crate::engine::{Consumer, Indexed, Plan, drive};
 
 /// A source of loops and queries.
 ///

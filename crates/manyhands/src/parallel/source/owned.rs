@@ -3,8 +3,7 @@
 //! Unsafe: items are moved out of the vector, each once; those never run are dropped in place.
 
 use crate::engine::Indexed;
-use crate::parallel::source::slice::to_usize;
-use crate::parallel::source::{ByPosition, Source};
+use crate::parallel::source::{ByPosition, Source, to_usize};
 use std::ptr;
 
 /// Items moved out of a vector. This value frees the vector's memory; each item is freed by the code that receives it.

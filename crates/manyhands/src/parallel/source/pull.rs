@@ -8,9 +8,8 @@
 //! Not here: the iterator as a source (`iterator.rs`), whose turn it is (`turns.rs`), and how helpers reach a call
 //! (`runtime/fork_join/open_call.rs`).
 
-use crate::engine::consumer::Consumer;
 use crate::engine::{
-    HelperPolicy, Plan, Rate, RateProbe, Runner, SharingPlan, cost, pays_to_share,
+    Consumer, HelperPolicy, Plan, Rate, RateProbe, Runner, SharingPlan, cost, pays_to_share,
 };
 use crate::job::{Payload, catch, resume_all};
 use crate::parallel::source::to_usize;

@@ -5,14 +5,14 @@
 //! ([`spread`](crate::query::hash::spread)), unless there are known to be so few items that a group for each is merged within
 //! a processor's own cache.
 
-use crate::engine::consumer::{Consumer, Ending};
+use crate::engine::{Consumer, Ending};
 use crate::parallel::one_or_many::OneOrMany;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::{Gather, Local, MERGED_LEN_MAX, merge_all};
 use crate::query::hash::spread::{NumberedRow, OrderedGroup, Parts, Spread};
 use crate::query::hash::{ItemNumbering, ranking};
-use crate::query::pipeline::{Pipeline, drop_then};
-use crate::query::run::QueryRun;
+use crate::query::pipeline::drop_then;
+use crate::query::{Pipeline, QueryRun};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, get_mut, lock};
 use std::hash::Hash;

@@ -3,15 +3,10 @@
 //! # Ordering
 //! The count carries no data, hence Relaxed; the exchange gives each of its steps to one item.
 
-use crate::engine::consumer::{Consumer, Ending};
-use crate::parallel::source::owned::OwnedItems;
-use crate::query::Query;
-use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
+use crate::engine::{Consumer, Ending};
+use crate::parallel::source::OwnedItems;
 use crate::query::gather::gather;
-use crate::query::items::Items;
-use crate::query::order::Unordered;
-use crate::query::pipeline::Pipeline;
-use crate::query::run::QueryRun;
+use crate::query::{AdaptItem, ConsumerAdapter, Items, Pipeline, Query, QueryRun, Unordered};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::ops::Range;
 

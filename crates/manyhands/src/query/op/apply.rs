@@ -4,14 +4,10 @@
 //!
 //! Unsafe: passes positions on.
 
-use crate::engine::Indexed;
-use crate::engine::consumer::{Consumer, Ending};
-use crate::query::Query;
-use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
-use crate::query::items::Items;
-use crate::query::order::Order;
-use crate::query::pipeline::{Pipeline, Positional};
-use crate::query::run::QueryRun;
+use crate::engine::{Consumer, Ending, Indexed};
+use crate::query::{
+    AdaptItem, ConsumerAdapter, Items, Order, Pipeline, Positional, Query, QueryRun,
+};
 use std::ops::Range;
 
 /// Makes one item of each.

@@ -5,16 +5,12 @@
 //!
 //! Unsafe: passes positions on.
 
-use crate::engine::consumer::{Consumer, Ending};
-use crate::engine::{Indexed, Runner};
-use crate::parallel::source::owned::OwnedItems;
-use crate::query::Query;
-use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
-use crate::query::items::Items;
-use crate::query::order::Order;
-use crate::query::pipeline::{Pipeline, Positional, discard_both};
-use crate::query::run::QueryRun;
-use crate::query::source::IntoParQuery;
+use crate::engine::{Consumer, Ending, Indexed, Runner};
+use crate::parallel::source::OwnedItems;
+use crate::query::{
+    AdaptItem, ConsumerAdapter, IntoParQuery, Items, Order, Pipeline, Positional, Query, QueryRun,
+    discard_both,
+};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use std::ops::Range;
 

@@ -2,13 +2,8 @@
 //!
 //! Unsafe: passes positions on.
 
-use crate::engine::Indexed;
-use crate::engine::consumer::Ending;
-use crate::query::Query;
-use crate::query::items::Items;
-use crate::query::order::Ordered;
-use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
-use crate::query::run::QueryRun;
+use crate::engine::{Ending, Indexed};
+use crate::query::{Breaker, Items, Materialized, Ordered, Pipeline, Positional, Query, QueryRun};
 
 /// Several positions of the base as one; see [`Query::chunks`] and [`Query::step_by`].
 #[derive(Debug)]

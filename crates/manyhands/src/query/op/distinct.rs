@@ -2,17 +2,12 @@
 //!
 //! An ordered query keeps the first of equal items, an unordered one any.
 
-use crate::engine::consumer::Ending;
-use crate::parallel::source::owned::OwnedItems;
-use crate::query::Query;
+use crate::engine::Ending;
+use crate::parallel::source::OwnedItems;
 use crate::query::hash::groups::Groups;
 use crate::query::hash::local::Gather;
-use crate::query::items::Items;
 use crate::query::op::join::buckets_of;
-use crate::query::order::Order;
-use crate::query::pipeline::{Breaker, Pipeline, drop_then};
-use crate::query::run::QueryRun;
-use crate::query::source::IntoParQuery;
+use crate::query::{Breaker, IntoParQuery, Items, Order, Pipeline, Query, QueryRun, drop_then};
 use std::hash::Hash;
 
 /// Divides an item of which all is compared.

@@ -9,15 +9,10 @@
 //! # Ordering
 //! The flag only says what runners need not make, hence Relaxed.
 
-use crate::engine::consumer::{Consumer, Ending};
-use crate::parallel::source::owned::OwnedItems;
-use crate::query::Query;
-use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
+use crate::engine::{Consumer, Ending};
+use crate::parallel::source::OwnedItems;
 use crate::query::gather::gather;
-use crate::query::items::Items;
-use crate::query::order::Order;
-use crate::query::pipeline::Pipeline;
-use crate::query::run::QueryRun;
+use crate::query::{AdaptItem, ConsumerAdapter, Items, Order, Pipeline, Query, QueryRun};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use std::ops::Range;
 

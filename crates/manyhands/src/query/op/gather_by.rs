@@ -3,15 +3,11 @@
 //!
 //! Not here: how items become groups (`query/hash/`), and what a group is, which each operator says.
 
-use crate::engine::consumer::Ending;
-use crate::parallel::source::owned::OwnedItems;
-use crate::query::Query;
+use crate::engine::Ending;
+use crate::parallel::source::OwnedItems;
 use crate::query::hash::groups::Groups;
 use crate::query::hash::local::Gather;
-use crate::query::items::Items;
-use crate::query::order::Order;
-use crate::query::pipeline::{Breaker, Pipeline, drop_then};
-use crate::query::run::QueryRun;
+use crate::query::{Breaker, Items, Order, Pipeline, Query, QueryRun, drop_then};
 use std::hash::Hash;
 
 /// See [`Groups::gather`].

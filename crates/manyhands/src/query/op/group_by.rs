@@ -2,15 +2,13 @@
 //!
 //! Groups of an ordered query come in the order of their first items; the items of a group keep their order.
 
-use crate::engine::consumer::Ending;
-use crate::query::Query;
+use crate::engine::Ending;
 use crate::query::hash::groups::Groups;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::Gather;
 use crate::query::hash::table::{GroupEntry, Table};
 use crate::query::op::apply::{Applied, Apply};
-use crate::query::order::Order;
-use crate::query::pipeline::{Pipeline, drop_then};
+use crate::query::{Order, Pipeline, Query, drop_then};
 use std::hash::Hash;
 use std::{slice, vec};
 

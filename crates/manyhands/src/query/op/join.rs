@@ -3,19 +3,15 @@
 //! The other query runs first, into a table; then each item of this one looks its partners up, in one loop with its
 //! other operators. So an ordered query gives pairs in its own order, and those of one item in the other's.
 
-use crate::engine::consumer::{Consumer, Ending};
-use crate::parallel::source::owned::OwnedItems;
-use crate::query::Query;
-use crate::query::consumer_adapter::ConsumerAdapter;
+use crate::engine::{Consumer, Ending};
+use crate::parallel::source::OwnedItems;
 use crate::query::gather::{gather, into_vec};
-use crate::query::hash::buckets::{Buckets, Matches};
-use crate::query::items::Items;
+use crate::query::hash::buckets::Buckets;
 use crate::query::op::apply::{Applied, Map};
 use crate::query::op::flat_op::{FlatOp, Flattening};
-use crate::query::order::Order;
-use crate::query::pipeline::Pipeline;
-use crate::query::run::QueryRun;
-use crate::query::source::IntoParQuery;
+use crate::query::{
+    ConsumerAdapter, IntoParQuery, Items, Matches, Order, Pipeline, Query, QueryRun,
+};
 use std::hash::Hash;
 use std::iter;
 

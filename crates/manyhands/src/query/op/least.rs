@@ -3,12 +3,11 @@
 //! Each runner keeps as many candidates as are wanted, and some more, in the query's order. When it has twice as many,
 //! it drops the later half, and from then on it drops at once each item that does not come before the last candidate.
 
-use crate::engine::consumer::Ending;
+use crate::engine::Ending;
 use crate::parallel::reduce::Fold;
 use crate::query::gather::fold;
 use crate::query::op::order_by::Sorting;
-use crate::query::pipeline::Pipeline;
-use crate::query::run::QueryRun;
+use crate::query::{Pipeline, QueryRun};
 use std::cmp::Ordering;
 
 /// The first `most` items of a pipeline in the order of `sorting`, with their keys. Of equal items the first ones come

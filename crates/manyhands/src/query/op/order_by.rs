@@ -4,16 +4,14 @@
 //! the sort still has a consistent order. Further keys extend the comparison of the same sort, which the type
 //! remembers: `then_by` exists only directly behind an `order_by`.
 
-use crate::engine::consumer::Ending;
-use crate::parallel::source::owned::OwnedItems;
-use crate::query::Query;
+use crate::engine::Ending;
+use crate::parallel::source::OwnedItems;
 use crate::query::gather::into_vec;
-use crate::query::items::Items;
 use crate::query::op::apply::{Applied, Map};
 use crate::query::op::least::least;
-use crate::query::order::{Order, Ordered};
-use crate::query::pipeline::{Breaker, Materialized, Pipeline, drop_then};
-use crate::query::run::QueryRun;
+use crate::query::{
+    Breaker, Items, Materialized, Order, Ordered, Pipeline, Query, QueryRun, drop_then,
+};
 use std::cmp::{Ordering, Reverse};
 
 /// See [`Query::order_by`].

@@ -2,13 +2,8 @@
 //!
 //! Unsafe: passes positions on; those left out are discarded when the query begins.
 
-use crate::engine::Indexed;
-use crate::engine::consumer::Ending;
-use crate::query::Query;
-use crate::query::items::Items;
-use crate::query::order::Ordered;
-use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
-use crate::query::run::QueryRun;
+use crate::engine::{Ending, Indexed};
+use crate::query::{Breaker, Items, Materialized, Ordered, Pipeline, Positional, Query, QueryRun};
 
 /// See [`Query::take`] and its siblings.
 #[derive(Debug)]

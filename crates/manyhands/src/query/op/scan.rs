@@ -2,14 +2,10 @@
 //!
 //! The items are gathered, and scanned in place (`parallel/scan.rs`).
 
-use crate::engine::consumer::Ending;
-use crate::parallel::source::owned::OwnedItems;
-use crate::query::Query;
+use crate::engine::Ending;
+use crate::parallel::source::OwnedItems;
 use crate::query::gather::first_into_vec;
-use crate::query::items::Items;
-use crate::query::order::Ordered;
-use crate::query::pipeline::{Breaker, Materialized, Pipeline};
-use crate::query::run::QueryRun;
+use crate::query::{Breaker, Items, Materialized, Ordered, Pipeline, Query, QueryRun};
 
 /// See [`Query::inclusive_scan`] and [`Query::exclusive_scan`].
 #[derive(Debug)]

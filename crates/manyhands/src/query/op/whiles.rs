@@ -1,18 +1,13 @@
 //! Items up to or from the first that fails a test: `take_while`, `map_while`, `skip_while`.
 
-use crate::engine::Until;
-use crate::engine::consumer::Ending;
+use crate::engine::{Ending, Until};
 use crate::parallel::adjacent::Run;
-use crate::parallel::source::owned::OwnedItems;
-use crate::parallel::source::slice::to_usize;
-use crate::query::Query;
+use crate::parallel::source::{OwnedItems, to_usize};
 use crate::query::first_in_place::first_in_place;
 use crate::query::first_items::{BeforeFailure, Choose, FirstItems, Kept, Wanted};
 use crate::query::gather::into_vec;
-use crate::query::items::Items;
-use crate::query::order::Ordered;
-use crate::query::pipeline::{Breaker, Materialized, Pipeline, drop_then};
-use crate::query::run::QueryRun;
+use crate::query::pipeline::drop_then;
+use crate::query::{Breaker, Items, Materialized, Ordered, Pipeline, Query, QueryRun};
 use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// See [`Query::map_while`] and, if `TAKES`, [`Query::take_while`].

@@ -2,15 +2,12 @@
 //!
 //! Unsafe: passes positions on.
 
-use crate::engine::Indexed;
-use crate::engine::consumer::Ending;
-use crate::parallel::source::slice::to_usize;
-use crate::query::Query;
-use crate::query::items::Items;
-use crate::query::order::Ordered;
-use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional, discard_both};
-use crate::query::run::QueryRun;
-use crate::query::source::IntoParQuery;
+use crate::engine::{Ending, Indexed};
+use crate::parallel::source::to_usize;
+use crate::query::{
+    Breaker, IntoParQuery, Items, Materialized, Ordered, Pipeline, Positional, Query, QueryRun,
+    discard_both,
+};
 
 /// See [`Query::zip`].
 #[derive(Debug)]

@@ -5,8 +5,8 @@
 //! Unsafe: disjoint parts of a mutable slice go to different threads.
 
 use crate::engine::Indexed;
-use crate::parallel::source::slice::{MutableItems, to_usize};
-use crate::query::pipeline::Positional;
+use crate::parallel::source::{MutableItems, to_usize};
+use crate::query::Positional;
 
 /// Non-overlapping parts of a slice; see [`ParSlice::par_chunks`](super::ParSlice::par_chunks).
 #[derive(Debug, Clone, Copy)]

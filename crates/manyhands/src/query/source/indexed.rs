@@ -2,14 +2,11 @@
 //!
 //! Unsafe: says which of them give one item at each position.
 
-use crate::parallel::source::ByPosition;
-use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::producer::{Parts, Producer};
 use crate::parallel::source::range::{Indices, Integer};
-use crate::parallel::source::slice::{MutableItems, SharedItems};
-use crate::query::items::Items;
-use crate::query::pipeline::Positional;
+use crate::parallel::source::{ByPosition, MutableItems, OwnedItems, SharedItems};
 use crate::query::source::IntoPipeline;
+use crate::query::{Items, Positional};
 use std::ops::Range;
 
 // SAFETY: an item of the slice for each position.

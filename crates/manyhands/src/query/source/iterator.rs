@@ -1,15 +1,12 @@
 //! Any iterator that can be sent, pulled in chunks.
 
-use crate::engine::consumer::{Consumer, Ending, Grouping};
+use crate::engine::{Consumer, Ending, Grouping};
 use crate::parallel;
-use crate::parallel::source::Feed;
-use crate::parallel::source::owned::OwnedItems;
-use crate::query::consumer_adapter::ConsumerAdapter;
+use crate::parallel::source::{Feed, OwnedItems};
 use crate::query::gather::gather;
-use crate::query::items::Items;
-use crate::query::pipeline::Pipeline;
-use crate::query::run::{CancelCheck, QueryRun};
+use crate::query::run::CancelCheck;
 use crate::query::source::IntoPipeline;
+use crate::query::{ConsumerAdapter, Items, Pipeline, QueryRun};
 use std::iter;
 
 /// An iterator as a source of queries.

@@ -14,8 +14,7 @@ pub use text::ParText;
 
 use crate::parallel::Source;
 use crate::parallel::source::Feed;
-use crate::query::Query;
-use crate::query::pipeline::Pipeline;
+use crate::query::{Pipeline, Query};
 
 /// A type of which a query can be made.
 ///

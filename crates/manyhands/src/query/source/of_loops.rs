@@ -1,13 +1,10 @@
 //! Queries as sources of loops: their items, by position.
 
-use crate::engine::consumer::Consumer;
-use crate::engine::{Plan, drive};
+use crate::engine::{Consumer, Plan, drive};
 use crate::parallel::Source;
 use crate::parallel::source::Feed;
-use crate::query::Query;
-use crate::query::pipeline::Pipeline;
-use crate::query::run::{QueryRun, Settings};
 use crate::query::source::IntoPipeline;
+use crate::query::{Pipeline, Query, QueryRun, Settings};
 
 /// What feeds a loop over a query.
 #[derive(Debug)]

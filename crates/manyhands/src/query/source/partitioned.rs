@@ -2,15 +2,10 @@
 //!
 //! Unsafe: implements the engine's trait for positions.
 
-use crate::engine::Indexed;
-use crate::engine::consumer::{Consumer, Ending};
-use crate::parallel::source::owned::OwnedItems;
-use crate::parallel::source::slice::to_usize;
-use crate::query::Query;
+use crate::engine::{Consumer, Ending, Indexed};
+use crate::parallel::source::{OwnedItems, to_usize};
 use crate::query::gather::gather;
-use crate::query::items::Items;
-use crate::query::pipeline::Pipeline;
-use crate::query::run::QueryRun;
+use crate::query::{Items, Pipeline, Query, QueryRun};
 use std::ops::Range;
 
 /// A source that can be cut anywhere.

@@ -3,9 +3,8 @@
 //! Not here: how those are done (`parallel/sort/`, `parallel/scan.rs`).
 
 use crate::parallel::{Options, Selected};
-use crate::query::Query;
-use crate::query::items::Items;
 use crate::query::source::chunks::{Chunks, ChunksMut, Windows};
+use crate::query::{Items, Query};
 use std::cmp::Ordering;
 
 /// The methods of slices that have a parallel form, under the standard library's names with `par_` before them. They are

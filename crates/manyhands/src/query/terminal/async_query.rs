@@ -5,16 +5,13 @@
 
 use crate::cancel::TokenSource;
 use crate::channel;
-use crate::engine::consumer::{Consumer, Ending};
+use crate::engine::{Consumer, Ending};
 use crate::parallel::ConcurrencyError;
-use crate::parallel::source::owned::OwnedItems;
-use crate::query::Query;
+use crate::parallel::source::OwnedItems;
 use crate::query::gather::gather;
-use crate::query::items::Items;
-use crate::query::pipeline::Pipeline;
-use crate::query::run::{ExecutionMode, Merge, QueryRun};
 use crate::query::terminal::iterate::{Stream, Unwanted};
 use crate::query::terminal::steps::Steps;
+use crate::query::{ExecutionMode, Items, Merge, Pipeline, Query, QueryRun};
 use crate::runtime::Runtime;
 use crate::sync::{Mutex, lock};
 use crate::task::runtime_handle::Handle;

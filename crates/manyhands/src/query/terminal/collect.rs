@@ -2,14 +2,12 @@
 //!
 //! Not here: how items come to be in memory (`gather.rs`), and which collections there are (`from_query.rs`).
 
-use crate::engine::consumer::Ending;
+use crate::engine::Ending;
 use crate::parallel::for_each::ForEach;
 use crate::parallel::reduce::Fold;
 use crate::query::gather::{IntoCollection, append_vec};
 use crate::query::op::zip::Zip;
-use crate::query::order::Order;
-use crate::query::pipeline::{Breaker, Pipeline};
-use crate::query::{FromQuery, ParQueryMut, Query};
+use crate::query::{Breaker, FromQuery, Order, ParQueryMut, Pipeline, Query};
 
 impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// All items in a collection: a vector, a string, a map, a set; or in one of these within a `Result` or

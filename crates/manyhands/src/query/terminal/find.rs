@@ -4,17 +4,12 @@
 //! # Ordering
 //! The end only says what runners need not start, hence Relaxed; the lock publishes the match.
 
-use crate::engine::Until;
-use crate::engine::consumer::{Consumer, Ending};
-use crate::query::Query;
+use crate::engine::{Consumer, Ending, Until};
 use crate::query::earliest::Earliest;
 use crate::query::gather::into_vec;
 use crate::query::op::whiles::count_before;
 use crate::query::op::zip::Zip;
-use crate::query::order::{Order, Ordered};
-use crate::query::pipeline::{Breaker, Pipeline};
-use crate::query::run::QueryRun;
-use crate::query::source::IntoParQuery;
+use crate::query::{Breaker, IntoParQuery, Order, Ordered, Pipeline, Query, QueryRun};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use std::error::Error;
 use std::fmt;

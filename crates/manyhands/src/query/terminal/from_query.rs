@@ -1,15 +1,11 @@
 //! The collections that a query can be collected into.
 
-use crate::engine::Until;
-use crate::engine::consumer::{Consumer, Ending};
-use crate::parallel::source::owned::OwnedItems;
-use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
+use crate::engine::{Consumer, Ending, Until};
+use crate::parallel::source::OwnedItems;
 use crate::query::earliest::Earliest;
 use crate::query::gather::{gather, into_vec, joined};
-use crate::query::items::Items;
 use crate::query::op::apply::{Applied, Map};
-use crate::query::pipeline::{Pipeline, drop_then};
-use crate::query::run::QueryRun;
+use crate::query::{AdaptItem, ConsumerAdapter, Items, Pipeline, QueryRun, drop_then};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};

@@ -5,14 +5,12 @@
 //! steps in a task while the items of the last one are taken. `prefetch.rs` has the form that may borrow and runs
 //! ahead. Also queries whose last operator is a future: an async loop over the items of their steps.
 
-use crate::engine::consumer::Ending;
+use crate::engine::Ending;
 use crate::job::Payload;
 use crate::parallel::poll_stream::PollStream;
 use crate::parallel::{AsyncOptions, AsyncResults, from_stream};
-use crate::query::Query;
-use crate::query::order::Order;
-use crate::query::pipeline::Pipeline;
 use crate::query::terminal::steps::{Given, Steps};
+use crate::query::{Order, Pipeline, Query};
 use crate::recording::Site;
 use crate::task::{self, JoinHandle};
 use crate::{cancel, channel};

@@ -3,11 +3,9 @@
 //! Integers of up to 64 bits are added up in 128, where 2^63 of them fit; so neither result depends on how
 //! the items were grouped.
 
-use crate::engine::consumer::Ending;
+use crate::engine::Ending;
 use crate::parallel::reduce::Fold;
-use crate::query::Query;
-use crate::query::order::Order;
-use crate::query::pipeline::Pipeline;
+use crate::query::{Order, Pipeline, Query};
 use std::marker::PhantomData;
 
 /// A primitive number, or a reference to one. Sealed.

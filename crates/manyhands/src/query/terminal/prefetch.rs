@@ -11,13 +11,11 @@
 
 use crate::cancel::{Token, TokenSource};
 use crate::channel::{self, Receiver, Sender};
-use crate::engine::consumer::Ending;
+use crate::engine::Ending;
 use crate::job::{Payload, catch, contain};
-use crate::query::Query;
-use crate::query::order::Order;
-use crate::query::pipeline::{Pipeline, drop_then};
 use crate::query::terminal::iterate::Unwanted;
 use crate::query::terminal::steps::{Given, Steps};
+use crate::query::{Order, Pipeline, Query, drop_then};
 use crate::runtime::fork_join::scope;
 use crate::runtime::{Runtime, Scope};
 use crate::sync::{Mutex, lock};

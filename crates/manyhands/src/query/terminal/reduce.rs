@@ -1,12 +1,10 @@
 //! Queries as one value: reductions, sums, counts, the smallest and the largest item. Values of blocks are combined in the
 //! source's order.
 
-use crate::engine::consumer::Ending;
+use crate::engine::Ending;
 use crate::parallel::reduce::{Fold, MapReduce, Summing, fold_kept};
-use crate::query::Query;
 use crate::query::gather::fold;
-use crate::query::order::{Order, Ordered};
-use crate::query::pipeline::{Pipeline, drop_then};
+use crate::query::{Order, Ordered, Pipeline, Query, drop_then};
 use std::cmp::Ordering;
 use std::iter::Sum;
 use std::marker::PhantomData;

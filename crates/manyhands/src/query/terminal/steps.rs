@@ -2,11 +2,11 @@
 //!
 //! Not here: when a step is requested (`iterate.rs`, `prefetch.rs`).
 
-use crate::engine::consumer::Ending;
+use crate::engine::Ending;
 use crate::parallel::reduce::Folding;
 use crate::query::gather::{IntoCollection, append_vec};
-use crate::query::pipeline::Pipeline;
-use crate::query::run::{CheckedBelow, Merge, QueryRun};
+use crate::query::run::CheckedBelow;
+use crate::query::{Merge, Pipeline, QueryRun};
 use crate::sync::clock;
 use std::{fmt, mem, vec};
 

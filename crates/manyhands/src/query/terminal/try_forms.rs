@@ -1,16 +1,12 @@
 //! Queries for their effects, and queries that end in bodies which can fail: every failure before the stop is reported.
 
-use crate::engine::consumer::{Consumer, Ending};
+use crate::engine::{Consumer, Ending};
 use crate::job::catch;
-use crate::parallel::Failures;
-use crate::parallel::control::LoopState;
-use crate::parallel::failure::Gathered;
 use crate::parallel::for_each::ForEach;
 use crate::parallel::map::Mapping;
 use crate::parallel::ordered_collect::OrderedCollect;
-use crate::query::Query;
-use crate::query::order::Order;
-use crate::query::pipeline::Pipeline;
+use crate::parallel::{Failures, Gathered, LoopState};
+use crate::query::{Order, Pipeline, Query};
 
 impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// Calls `body` for each item, on the workers, in no particular order.
