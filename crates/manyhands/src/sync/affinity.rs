@@ -1,15 +1,14 @@
 //! Which processors this process and its threads may run on.
 //!
-//! Not here: the cgroup quota, which the system reports in files (see `runtime/topology.rs`).
+//! Not here: the cgroup quota, which the system reports in files (see `runtime/topology.rs`), and other systems
+//! (`no_affinity.rs`).
 //!
 //! Unsafe: system calls that fill and read a mask.
 
 /// A set of processors.
-#[cfg(all(target_os = "linux", not(any(miri, shuttle))))]
 #[derive(Clone, Copy)]
 pub(crate) struct CpuSet(libc::cpu_set_t);
 
-#[cfg(all(target_os = "linux", not(any(miri, shuttle))))]
 impl CpuSet {
     /// The processors that thread `thread` may run on; 0 is the calling thread.
     pub(crate) fn of_thread(thread: libc::pid_t) -> Option<Self> {
@@ -44,28 +43,18 @@ impl CpuSet {
 }
 
 /// The processor that the calling thread was running on a moment ago.
-#[cfg(all(target_os = "linux", not(any(miri, shuttle))))]
 pub(crate) fn current_cpu() -> Option<usize> {
     // SAFETY: takes nothing, returns a number.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
 /// The number of processors in the affinity mask, or `None` if the system does not report it.
-#[cfg(all(target_os = "linux", not(any(miri, shuttle))))]
 pub(crate) fn allowed_cpus() -> Option<usize> {
     let count = CpuSet::of_thread(0)?.len();
     (count > 0).then_some(count)
 }
 
-/// The number of processors in the affinity mask, or `None` if the system does not report it.
-#[cfg(not(all(target_os = "linux", not(any(miri, shuttle)))))]
-pub(crate) fn allowed_cpus() -> Option<usize> {
-    // Under the controlled scheduler processors do not exist.
-    let known = std::thread::available_parallelism().ok();
-    known.filter(|_| !cfg!(shuttle)).map(std::num::NonZero::get)
-}
-
-#[cfg(all(test, target_os = "linux", not(any(miri, shuttle))))]
+#[cfg(test)]
 mod tests {
     use super::{CpuSet, current_cpu};
 

@@ -3,6 +3,7 @@
 //! Every other module takes its atomics, locks and threads from here, so that the protocol files can be
 //! compiled against loom's versions and explored exhaustively. Not here: any policy.
 
+#[cfg_attr(any(not(target_os = "linux"), miri, shuttle), path = "no_affinity.rs")]
 mod affinity;
 mod backoff;
 pub(crate) mod cell;

@@ -11,185 +11,157 @@
 //!
 //! A waker that polls sockets keeps no processor from anybody (see `unpark` in `pool.rs`).
 //!
-//! Only on Linux; elsewhere this does nothing. A worker's own mask is read once, after its start hook has
+//! Only on Linux; elsewhere `no_placement.rs` does nothing. A worker's own mask is read once, after its start hook has
 //! run; a change made later from outside may be undone.
 
-#[cfg(all(target_os = "linux", not(any(miri, shuttle))))]
-pub(crate) use linux::Placement;
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::{CpuSet, Mutex, current_cpu, lock, try_lock};
 
-#[cfg(not(all(target_os = "linux", not(any(miri, shuttle)))))]
-pub(crate) use elsewhere::Placement;
+/// Where a worker sleeps and may wake.
+#[derive(Default)]
+pub(crate) struct Placement {
+    /// The worker's thread and the processors it may use. A waker that holds the lock keeps the thread
+    /// from ending, so that its number is not another's.
+    own: Mutex<Option<(libc::pid_t, CpuSet)>>,
+    /// One past the processor it fell asleep on; 0 while it is awake.
+    asleep_on: AtomicUsize,
+    /// One past the processor of its last waker that looked; 0: none has since it fell asleep.
+    woken_from: AtomicUsize,
+    /// A waker has kept a processor from it.
+    narrowed: AtomicBool,
+    /// The kernel has once fetched it to its waker's processor.
+    is_fetched: AtomicBool,
+}
 
-#[cfg(all(target_os = "linux", not(any(miri, shuttle))))]
-mod linux {
-    use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-    use crate::sync::{CpuSet, Mutex, current_cpu, lock, try_lock};
-
-    /// Where a worker sleeps and may wake.
-    #[derive(Default)]
-    pub(crate) struct Placement {
-        /// The worker's thread and the processors it may use. A waker that holds the lock keeps the thread
-        /// from ending, so that its number is not another's.
-        own: Mutex<Option<(libc::pid_t, CpuSet)>>,
-        /// One past the processor it fell asleep on; 0 while it is awake.
-        asleep_on: AtomicUsize,
-        /// One past the processor of its last waker that looked; 0: none has since it fell asleep.
-        woken_from: AtomicUsize,
-        /// A waker has kept a processor from it.
-        narrowed: AtomicBool,
-        /// The kernel has once fetched it to its waker's processor.
-        is_fetched: AtomicBool,
+impl Placement {
+    /// Worker: reads its mask, once it is as the user wants it.
+    pub(crate) fn begin(&self, thread: libc::pid_t) {
+        *lock(&self.own) = CpuSet::of_thread(0).map(|mask| (thread, mask));
     }
 
-    impl Placement {
-        /// Worker: reads its mask, once it is as the user wants it.
-        pub(crate) fn begin(&self, thread: libc::pid_t) {
-            *lock(&self.own) = CpuSet::of_thread(0).map(|mask| (thread, mask));
-        }
+    /// Worker: its thread ends.
+    pub(crate) fn end(&self) {
+        *lock(&self.own) = None;
+    }
 
-        /// Worker: its thread ends.
-        pub(crate) fn end(&self) {
-            *lock(&self.own) = None;
-        }
+    /// Worker: is about to sleep.
+    pub(crate) fn fall_asleep(&self) {
+        // Relaxed, both: hints.
+        self.woken_from.store(0, Ordering::Relaxed);
+        self.asleep_on
+            .store(current_cpu().map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
+    }
 
-        /// Worker: is about to sleep.
-        pub(crate) fn fall_asleep(&self) {
-            // Relaxed, both: hints.
-            self.woken_from.store(0, Ordering::Relaxed);
-            self.asleep_on
-                .store(current_cpu().map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
+    /// Waker: keeps the worker off the processor that the waker needs itself, if others are free while `busy`
+    /// threads run. Where none is, the worker would wait there for longer than the waker goes on here.
+    pub(crate) fn steer_away(&self, busy: usize) {
+        let Some(here) = current_cpu() else {
+            return;
+        };
+        // Relaxed, all: hints.
+        self.woken_from.store(here + 1, Ordering::Relaxed);
+        let asleep_on = self.asleep_on.load(Ordering::Relaxed);
+        let is_fetched = self.is_fetched.load(Ordering::Relaxed);
+        if asleep_on == 0 || asleep_on != here + 1 && !is_fetched {
+            return;
         }
-
-        /// Waker: keeps the worker off the processor that the waker needs itself, if others are free while `busy`
-        /// threads run. Where none is, the worker would wait there for longer than the waker goes on here.
-        pub(crate) fn steer_away(&self, busy: usize) {
-            let Some(here) = current_cpu() else {
-                return;
-            };
-            // Relaxed, all: hints.
-            self.woken_from.store(here + 1, Ordering::Relaxed);
-            let asleep_on = self.asleep_on.load(Ordering::Relaxed);
-            let is_fetched = self.is_fetched.load(Ordering::Relaxed);
-            if asleep_on == 0 || asleep_on != here + 1 && !is_fetched {
-                return;
-            }
-            let Some(own) = try_lock(&self.own) else {
-                return;
-            };
-            let Some((thread, mask)) = *own else {
-                return;
-            };
-            let others = mask.without(here);
-            if others.len() >= busy && others.len() > 0 && others.assign_to_thread(thread) {
-                // SeqCst, also below: one of both sees what the other has written. If the worker has woken by itself
-                // meanwhile, then either it waits for this lock and restores its mask, or that is done here.
-                self.narrowed.store(true, Ordering::SeqCst);
-                if self.asleep_on.load(Ordering::SeqCst) == 0 {
-                    mask.assign_to_thread(thread);
-                }
-            }
-        }
-
-        /// Worker: is awake. Notes whether the kernel has fetched it to its waker's processor, and may run everywhere again.
-        pub(crate) fn wake_up(&self) {
-            // Relaxed, all: hints.
-            let woken_from = self.woken_from.load(Ordering::Relaxed);
-            let asleep_on = self.asleep_on.load(Ordering::Relaxed);
-            let here = current_cpu().map_or(0, |cpu| cpu + 1);
-            if here != 0 && here == woken_from && here != asleep_on {
-                self.is_fetched.store(true, Ordering::Relaxed);
-            }
-            // SeqCst, both: see `steer_away`.
-            self.asleep_on.store(0, Ordering::SeqCst);
-            if self.narrowed.load(Ordering::SeqCst)
-                && let Some((_, mask)) = *lock(&self.own)
-            {
-                // Relaxed: the waker has done its part, and the lock is held.
-                self.narrowed.store(false, Ordering::Relaxed);
-                mask.assign_to_thread(0);
+        let Some(own) = try_lock(&self.own) else {
+            return;
+        };
+        let Some((thread, mask)) = *own else {
+            return;
+        };
+        let others = mask.without(here);
+        if others.len() >= busy && others.len() > 0 && others.assign_to_thread(thread) {
+            // SeqCst, also below: one of both sees what the other has written. If the worker has woken by itself
+            // meanwhile, then either it waits for this lock and restores its mask, or that is done here.
+            self.narrowed.store(true, Ordering::SeqCst);
+            if self.asleep_on.load(Ordering::SeqCst) == 0 {
+                mask.assign_to_thread(thread);
             }
         }
     }
 
-    #[cfg(test)]
-    mod tests {
-        use super::Placement;
-        use crate::sync::{CpuSet, current_cpu};
-
-        fn processors_allowed() -> Vec<usize> {
-            let all = CpuSet::of_thread(0).expect("Linux has masks");
-            let holds = |&cpu: &usize| all.without(cpu).len() < all.len();
-            (0..CPUS_MAX).filter(holds).collect()
+    /// Worker: is awake. Notes whether the kernel has fetched it to its waker's processor, and may run everywhere again.
+    pub(crate) fn wake_up(&self) {
+        // Relaxed, all: hints.
+        let woken_from = self.woken_from.load(Ordering::Relaxed);
+        let asleep_on = self.asleep_on.load(Ordering::Relaxed);
+        let here = current_cpu().map_or(0, |cpu| cpu + 1);
+        if here != 0 && here == woken_from && here != asleep_on {
+            self.is_fetched.store(true, Ordering::Relaxed);
         }
-
-        /// Runs on this processor from now on.
-        fn go_to(cpu: usize) {
-            let all = CpuSet::of_thread(0).expect("Linux has masks");
-            let beside = |cpus: CpuSet, other| {
-                if other == cpu {
-                    cpus
-                } else {
-                    cpus.without(other)
-                }
-            };
-            // Each mask is a part of the one before, so the thread was let everywhere first.
-            let only = (0..CPUS_MAX).fold(all, beside);
-            assert!(only.assign_to_thread(0));
-            assert_eq!(current_cpu(), Some(cpu));
+        // SeqCst, both: see `steer_away`.
+        self.asleep_on.store(0, Ordering::SeqCst);
+        if self.narrowed.load(Ordering::SeqCst)
+            && let Some((_, mask)) = *lock(&self.own)
+        {
+            // Relaxed: the waker has done its part, and the lock is held.
+            self.narrowed.store(false, Ordering::Relaxed);
+            mask.assign_to_thread(0);
         }
-
-        /// Sleeps on one processor, is woken from another, and wakes there; returns its mask before it wakes.
-        fn wake(placement: &Placement, everywhere: CpuSet, from: usize, to: usize) -> CpuSet {
-            assert!(everywhere.assign_to_thread(0));
-            go_to(from);
-            placement.fall_asleep();
-            assert!(everywhere.assign_to_thread(0));
-            go_to(to);
-            placement.steer_away(1);
-            let woken_with = CpuSet::of_thread(0).expect("Linux has masks");
-            placement.wake_up();
-            woken_with
-        }
-
-        /// One thread is both, worker and waker, on two processors in turn.
-        #[test]
-        fn a_worker_that_was_fetched_to_its_waker_once_is_kept_off_that_processor_from_then_on() {
-            let [here, there, ..] = processors_allowed()[..] else {
-                return;
-            };
-            let everywhere = CpuSet::of_thread(0).expect("Linux has masks");
-            // SAFETY: takes nothing, returns a number.
-            let thread = unsafe { libc::gettid() };
-            let placement = Placement::default();
-            placement.begin(thread);
-            let before = wake(&placement, everywhere, there, here);
-            assert_eq!(before.without(here).len(), 0, "the waker has kept it off");
-            let after = wake(&placement, everywhere, there, here);
-            assert_eq!(after.len(), everywhere.len() - 1);
-            assert_eq!(after.without(here).len(), after.len(), "not kept off");
-            let awake = CpuSet::of_thread(0).expect("Linux has masks");
-            assert_eq!(awake.len(), everywhere.len(), "it may run everywhere again");
-        }
-
-        const CPUS_MAX: usize = 1_024;
     }
 }
 
-#[cfg(not(all(target_os = "linux", not(any(miri, shuttle)))))]
-mod elsewhere {
-    /// Nothing to be done.
-    #[derive(Default)]
-    pub(crate) struct Placement;
+#[cfg(test)]
+mod tests {
+    use super::Placement;
+    use crate::sync::{CpuSet, current_cpu};
 
-    impl Placement {
-        pub(crate) fn begin(&self, _thread: i32) {}
-
-        pub(crate) fn end(&self) {}
-
-        pub(crate) fn fall_asleep(&self) {}
-
-        pub(crate) fn steer_away(&self, _busy: usize) {}
-
-        pub(crate) fn wake_up(&self) {}
+    fn processors_allowed() -> Vec<usize> {
+        let all = CpuSet::of_thread(0).expect("Linux has masks");
+        let holds = |&cpu: &usize| all.without(cpu).len() < all.len();
+        (0..CPUS_MAX).filter(holds).collect()
     }
+
+    /// Runs on this processor from now on.
+    fn go_to(cpu: usize) {
+        let all = CpuSet::of_thread(0).expect("Linux has masks");
+        let beside = |cpus: CpuSet, other| {
+            if other == cpu {
+                cpus
+            } else {
+                cpus.without(other)
+            }
+        };
+        // Each mask is a part of the one before, so the thread was let everywhere first.
+        let only = (0..CPUS_MAX).fold(all, beside);
+        assert!(only.assign_to_thread(0));
+        assert_eq!(current_cpu(), Some(cpu));
+    }
+
+    /// Sleeps on one processor, is woken from another, and wakes there; returns its mask before it wakes.
+    fn wake(placement: &Placement, everywhere: CpuSet, from: usize, to: usize) -> CpuSet {
+        assert!(everywhere.assign_to_thread(0));
+        go_to(from);
+        placement.fall_asleep();
+        assert!(everywhere.assign_to_thread(0));
+        go_to(to);
+        placement.steer_away(1);
+        let woken_with = CpuSet::of_thread(0).expect("Linux has masks");
+        placement.wake_up();
+        woken_with
+    }
+
+    /// One thread is both, worker and waker, on two processors in turn.
+    #[test]
+    fn a_worker_that_was_fetched_to_its_waker_once_is_kept_off_that_processor_from_then_on() {
+        let [here, there, ..] = processors_allowed()[..] else {
+            return;
+        };
+        let everywhere = CpuSet::of_thread(0).expect("Linux has masks");
+        // SAFETY: takes nothing, returns a number.
+        let thread = unsafe { libc::gettid() };
+        let placement = Placement::default();
+        placement.begin(thread);
+        let before = wake(&placement, everywhere, there, here);
+        assert_eq!(before.without(here).len(), 0, "the waker has kept it off");
+        let after = wake(&placement, everywhere, there, here);
+        assert_eq!(after.len(), everywhere.len() - 1);
+        assert_eq!(after.without(here).len(), after.len(), "not kept off");
+        let awake = CpuSet::of_thread(0).expect("Linux has masks");
+        assert_eq!(awake.len(), everywhere.len(), "it may run everywhere again");
+    }
+
+    const CPUS_MAX: usize = 1_024;
 }
