@@ -40,7 +40,7 @@ pub(crate) fn block(awaits: Awaits, deadline: Option<u64>) {
         let is_unwinding = panicking();
         let id = this.id;
         let trace =
-            failure::wants_traces().then(|| std::backtrace::Backtrace::force_capture().to_string());
+            failure::WANTS_TRACES.then(|| std::backtrace::Backtrace::force_capture().to_string());
         let mut lists = world.lists.borrow_mut();
         let name = || this.handle.name().unwrap_or("main").to_owned();
         lists.names.entry(id).or_insert_with(name);

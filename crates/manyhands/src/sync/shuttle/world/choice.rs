@@ -27,10 +27,6 @@ impl World {
             _ => Style::Priorities,
         };
         self.style.set(style);
-        self.plan_changes();
-    }
-
-    fn plan_changes(&self) {
         let mut changes: Vec<u64> = (0..self.below(PRIORITY_CHANGES_MAX + 1))
             .map(|_| {
                 let range = 64 << self.below(10);

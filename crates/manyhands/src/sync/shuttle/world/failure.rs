@@ -4,6 +4,7 @@
 
 use super::{WORLD, World};
 use std::io::Write;
+use std::sync::LazyLock;
 
 /// The program failed: prints the report, and ends the process.
 pub(crate) fn fail(what: &str) -> ! {
@@ -82,9 +83,6 @@ impl World {
     }
 }
 
-pub(super) fn wants_traces() -> bool {
-    thread_local! {
-        static WANTS: bool = std::env::var_os("EXPLORE_TRACES").is_some();
-    }
-    WANTS.with(|&wants| wants)
-}
+/// Whether it is shown where each blocked thread stands.
+pub(super) static WANTS_TRACES: LazyLock<bool> =
+    LazyLock::new(|| std::env::var_os("EXPLORE_TRACES").is_some());
