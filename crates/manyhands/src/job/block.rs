@@ -119,7 +119,7 @@ crate::sync::thread_local! {
 }
 
 /// Magazines that no thread has, by class.
-static DEPOTS: [Mutex<Depot>; SIZES.len()] = [const { Mutex::new(Depot::new()) }; SIZES.len()];
+static DEPOTS: [Mutex<Depot>; SIZES.len()] = [const { Mutex::new(Depot::EMPTY) }; SIZES.len()];
 
 #[expect(
     clippy::vec_box,
@@ -132,12 +132,10 @@ struct Depot {
 }
 
 impl Depot {
-    const fn new() -> Self {
-        Self {
-            full: Vec::new(),
-            empty: Vec::new(),
-        }
-    }
+    const EMPTY: Self = Self {
+        full: Vec::new(),
+        empty: Vec::new(),
+    };
 }
 
 fn take_block(class: Class) -> NonNull<u8> {

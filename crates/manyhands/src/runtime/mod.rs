@@ -49,7 +49,7 @@ pub(crate) use settings::Settings;
 pub(crate) use sleep::clock::Clock;
 pub(crate) use sleep::idle::{Activity, Claim, CountedFlag, Idle};
 pub(crate) use sleep::waking::{CallerNext, Pool};
-pub(crate) use sleep::{blocking_outside, timers, waking};
+pub(crate) use sleep::{timers, waking};
 pub use worker::Priority;
 pub(crate) use worker::occupied_slot::OccupiedSlot;
 pub(crate) use worker::priority::PriorityQueues;
