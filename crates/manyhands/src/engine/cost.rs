@@ -82,13 +82,14 @@ pub(super) fn brief_block(cost: u64) -> u64 {
 }
 
 /// How many items a caller that runs alone claims when it has run `done`: few beside those, whatever the items were expected
-/// to take. Where that was next to nothing, claiming would take longer than the items, so there it is three times as many.
+/// to take. Where that was next to nothing, claiming would take longer than the items; so there it is many times as many, until
+/// the monitor has looked, since so short a call is over before.
 #[inline]
-pub(super) fn next_claim(done: u64, block_max: u64) -> u64 {
-    let claim = if block_max < TINY_ITEMS {
+pub(super) fn next_claim(done: u64, block_max: u64, is_seen: impl FnOnce() -> bool) -> u64 {
+    let claim = if block_max < TINY_ITEMS || is_seen() {
         1 + done / 4
     } else {
-        (3 * done).max(1)
+        (7 * done).max(1)
     };
     block_max.min(claim)
 }
@@ -371,17 +372,18 @@ mod tests {
 
     #[test]
     fn a_caller_alone_claims_a_part_of_what_it_has_run() {
-        let claims = |block_max| {
+        let claims = |block_max, is_seen| {
             let mut done = 0;
             [(); 6].map(|()| {
-                let claim = next_claim(done, block_max);
+                let claim = next_claim(done, block_max, || is_seen);
                 done += claim;
                 claim
             })
         };
-        assert_eq!(claims(1), [1; 6]);
-        assert_eq!(claims(TINY_ITEMS - 1), [1, 1, 1, 1, 2, 2]);
-        assert_eq!(claims(TINY_ITEMS), [1, 3, 12, 48, 64, 64]);
+        assert_eq!(claims(1, false), [1; 6]);
+        assert_eq!(claims(TINY_ITEMS - 1, false), [1, 1, 1, 1, 2, 2]);
+        assert_eq!(claims(TINY_ITEMS, true), [1, 1, 1, 1, 2, 2]);
+        assert_eq!(claims(TINY_ITEMS, false), [1, 7, 56, 64, 64, 64]);
     }
 
     #[test]
@@ -407,6 +409,20 @@ mod tests {
         ] {
             let pays = may_pay(nanos(left), || nanos(since_last_end));
             assert_eq!(pays, expected, "{left} after {since_last_end}");
+        }
+    }
+
+    #[test]
+    fn a_search_goes_on_alone_for_as_long_as_opening_it_takes() {
+        let (lately, long_ago) = (0, 4 * WAKE_NANOS_FIRST);
+        for (spent, since_last_end, expected) in [
+            (SHARE_NANOS_MIN - 100, lately, false),
+            (SHARE_NANOS_MIN, lately, true),
+            (WAKE_NANOS_FIRST / 4, long_ago, false),
+            (WAKE_NANOS_FIRST / 4 + 100, long_ago, true),
+        ] {
+            let is_long = is_long_search(nanos(spent), || nanos(since_last_end));
+            assert_eq!(is_long, expected, "{spent} after {since_last_end}");
         }
     }
 

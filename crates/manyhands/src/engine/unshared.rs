@@ -266,7 +266,8 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
             let from = self.next;
             let mut until = to;
             if let Some(thread) = self.thread {
-                until = to.min(from + cost::next_claim(from - self.start, block_max));
+                let is_seen = || thread.calls.is_seen(&self.frame.call);
+                until = to.min(from + cost::next_claim(from - self.start, block_max, is_seen));
                 until = thread.calls.claim(&self.frame.call, from, until);
                 if until == from {
                     return;

@@ -11,9 +11,9 @@ use crate::sync::clock;
 
 const WAKE: u64 = 60_000;
 
-/// After what time the monitor opens a call, at its second look, that begins `pause` after the last one was looked at. Sweeps find
-/// this meanwhile.
-fn opens_after(pause: u64, sweep: Sweep) -> u64 {
+/// After what times the monitor looks at a call, and opens it at its second look, that begins `pause` after the last one was looked
+/// at. Sweeps find this meanwhile.
+fn looks_after(pause: u64, sweep: Sweep) -> [u64; 2] {
     let mut pace = Pace::default();
     pace.adapt(sweep, true);
     let interval = |pace: &Pace| u64::try_from(pace.interval.as_nanos()).expect("it is short");
@@ -26,7 +26,7 @@ fn opens_after(pause: u64, sweep: Sweep) -> u64 {
         look = look.min(pause + WAKE);
     }
     pace.adapt(sweep, true);
-    look + interval(&pace) - pause
+    [look, look + interval(&pace)].map(|look| look - pause)
 }
 
 /// A runner of a shared call.
@@ -89,11 +89,11 @@ fn shared(items: &[u64], first: usize, begun: &[u64]) -> u64 {
     end
 }
 
-/// When a call is over that was expected to be short, if the monitor opens it then.
-fn opened(items: &[u64], known: Rate, opens: u64, workers: usize) -> u64 {
+/// When a call is over that was expected to be short, if the monitor looks at it then.
+fn opened(items: &[u64], known: Rate, [seen, opens]: [u64; 2], workers: usize) -> u64 {
     let (mut now, mut next) = (0, 0);
     while next < items.len() && now < opens {
-        let block = next_claim(next as u64, brief_block(known.0));
+        let block = next_claim(next as u64, brief_block(known.0), || now >= seen);
         let until = items
             .len()
             .min(next + usize::try_from(block).expect("a block fits"));
@@ -163,7 +163,7 @@ fn no_mix_of_earlier_and_later_calls_loses_more_than_a_millisecond_and_a_tenth()
             Sweep::Watch,
         ];
         let sweep = sweeps[usize::try_from(random.below(5)).unwrap()];
-        let taken = opened(&items, rate, opens_after(pause, sweep), workers);
+        let taken = opened(&items, rate, looks_after(pause, sweep), workers);
         let at_once: Vec<_> = (0..workers as u64)
             .map(|worker| WAKE * worker.min(1))
             .collect();

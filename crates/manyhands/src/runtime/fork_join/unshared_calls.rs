@@ -175,6 +175,13 @@ impl<J, R> UnsharedCalls<J, R> {
         self.is_watched.load(Ordering::Relaxed)
     }
 
+    /// Owner: whether a monitor has looked since the call began.
+    #[inline]
+    pub(crate) fn is_seen(&self, call: &UnsharedCall<J, R>) -> bool {
+        // Relaxed: a hint.
+        self.seen.load(Ordering::Relaxed) >= call.number
+    }
+
     /// Claims the positions `from..to`, those before which are claimed; returns up to where they are the owner's. `from`: the
     /// call was opened there.
     #[inline]
