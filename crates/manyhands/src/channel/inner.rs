@@ -130,7 +130,7 @@ impl<T> ChannelInner<T> {
     ) -> R {
         let mut locked = Some(state);
         Attempt::make(cx, |by| {
-            let state = locked.take().unwrap_or_else(|| self.state.lock());
+            let state = locked.take().unwrap_or_else(|| self.state.lock_patiently());
             self.step_locked(state, |state, deferred| change(state, by, deferred))
         })
     }

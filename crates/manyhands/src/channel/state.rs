@@ -23,7 +23,7 @@
 //! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open, nobody waits for an item, no sender is put
 //!   off.
 //! - [`State::take_fast`] takes an item while more than `fast_recv_above` are left: no waiter needs to hear of it.
-//! - [`State::wait_fast`] lets a receiver wait in an open, empty channel, and clears `fast_send`.
+//! - [`State::wait_fast`] lets a receiver with a task's waker wait in an open, empty channel, and clears `fast_send`.
 //! - [`State::offer_to_waiting`] notifies exactly one receiver: as many have been notified as there are items, and nobody
 //!   waits until the channel is ready.
 //! - [`State::take_as_notified`] takes an item for a notified receiver: one item and one notified receiver fewer.
@@ -157,7 +157,9 @@ impl<T> State<T> {
         match &mut self.buffer {
             ItemBuffer::Fifo(items) => items.push_back(item),
             // What this step has done before counts all the same.
-            ItemBuffer::Sorted(items) => deferred.panic = catch(|| items.push(item)).err(),
+            ItemBuffer::Sorted(items) => {
+                deferred.panic = deferred.panic.take().or(catch(|| items.push(item)).err());
+            }
         }
         Ok(())
     }

@@ -6,7 +6,6 @@
 use crate::channel::WaiterKey;
 use crate::job::{self, Payload};
 use std::mem;
-use std::panic::resume_unwind;
 use std::task::{Context, Waker};
 
 /// What a step leaves to do once no lock is held.
@@ -88,13 +87,12 @@ impl<'a> Attempt<'a> {
             clone: None,
             lacks_clone: false,
         };
-        let mut made = make(&mut attempt);
-        if mem::take(&mut attempt.lacks_clone) {
-            attempt.clone = Some(attempt.waker.clone());
-            made = make(&mut attempt);
+        let made = make(&mut attempt);
+        if !mem::take(&mut attempt.lacks_clone) {
+            return made;
         }
-        job::discard(attempt.clone);
-        made
+        attempt.clone = Some(attempt.waker.clone());
+        make(&mut attempt)
     }
 
     /// The waker, to be kept. If there is none, this attempt ends as if it had not been made.
@@ -105,6 +103,14 @@ impl<'a> Attempt<'a> {
         let waker = self.clone.take().or_else(own);
         self.lacks_clone = waker.is_none();
         waker
+    }
+}
+
+impl Drop for Attempt<'_> {
+    /// A clone that was not needed; also where an attempt has panicked.
+    #[inline]
+    fn drop(&mut self) {
+        job::discard(self.clone.take());
     }
 }
 
@@ -132,12 +138,14 @@ impl<T> DeferredWakes<T> {
         self.wake.into_iter().for_each(job::wake);
         self.wake_too.into_iter().for_each(job::wake);
         job::discard(self.stale);
-        if let Some(item) = self.dropped {
-            on_drop(item);
-        }
-        if let Some(panic) = self.panic {
-            resume_unwind(panic);
-        }
+        let Some(panic) = self.panic else {
+            return self.dropped.map_or((), on_drop);
+        };
+        // Neither hides the other.
+        let other = self
+            .dropped
+            .and_then(|item| job::catch(|| on_drop(item)).err());
+        job::resume_all([panic].into_iter().chain(other).collect());
     }
 }
 

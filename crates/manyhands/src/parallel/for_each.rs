@@ -77,8 +77,10 @@ impl<E: Ending> Options<'_, E> {
         let mut results = Vec::new();
         results.resize_with(items.len(), || None);
         let places: Vec<_> = items.into_iter().zip(&mut results).collect();
-        let complete = self.for_each_at_once(places, |(item, place)| *place = Some(body(item)));
-        complete.then(|| results.into_iter().flatten().collect())
+        if !self.for_each_at_once(places, |(item, place)| *place = Some(body(item))) {
+            return None;
+        }
+        results.into_iter().collect()
     }
 
     /// A loop whose bodies may break or stop it. Break indices count items from the source's start.

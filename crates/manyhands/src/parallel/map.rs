@@ -56,7 +56,7 @@ impl<R: Send> Consumer<R> for Filling<R> {
         let mut block = Block { run, end: start };
         for item in items {
             let place = places.wrapping_add(block.end);
-            // SAFETY: the engine gives each position once, and positions are below the vector's capacity. So no other
+            // SAFETY: the engine gives each position once, and there is room for all positions. So no other
             // thread touches this entry now.
             unsafe { place.write(item) };
             block.end += 1;
@@ -119,7 +119,7 @@ impl<R> Filling<R> {
     /// The finished vector. Ends the process unless all `len` entries were written.
     ///
     /// # Safety
-    /// It was driven over the positions up to `len`, each at most once.
+    /// It was made by [`new`](Self::new), and driven over the positions up to `len`, each at most once.
     pub(crate) unsafe fn into_vec(mut self, len: usize) -> Vec<R> {
         check_written(*self.count.get_mut(), len);
         if self.keeps_runs {

@@ -72,6 +72,8 @@ impl<E: Ending> Options<'_, E> {
             sum
         };
         let sum = scan_all(items, first, &scan, &add, &self.called_here());
+        // First: the compiler leaks what is returned if a drop panics after that.
+        drop(add);
         self.ending.conclude(sum)
     }
 }

@@ -1,7 +1,7 @@
 //! The results of the first items up to a failure, where positions are known: written in place, as `parallel::map` does.
 //!
-//! Nobody knows how many there will be. So room is made, and items are run, in steps that are each many times as long as the one
-//! before.
+//! Nobody knows how many there will be. So room is made, and items are run, in steps: each many times as long as the one before, and
+//! later as long as all of them.
 //!
 //! Not here: items whose positions are not known (`first_items.rs`).
 //!
@@ -26,19 +26,19 @@ pub(crate) fn first_in_place<S: Positional, R: Send, E: Ending>(
 ) -> Vec<R> {
     let mut left = usize::try_from(items.len().min(most)).unwrap_or(usize::MAX);
     let (mut results, mut step) = (Vec::new(), STEP_FIRST);
-    let step_max = (STEP_BYTES_MAX / size_of::<R>().max(1)).max(1);
+    let step_max = (STEP_BYTES_MAX / size_of::<R>().max(BYTES_MIN)).max(STEP_FIRST);
     while left > 0 {
-        let len = left.min(step).min(step_max);
+        let len = left.min(step).min(step_max.max(results.len()));
         let mut first = FirstInPlace {
             filling: Filling::of_first(results, len),
             map: &map,
-            end: AtomicU64::new(len as u64),
+            end: AtomicU64::new(u64::MAX),
         };
         items.drive(len as u64, &mut first, run);
         if run.is_cancelled() {
             return Vec::new();
         }
-        let end = to_usize(first.end.into_inner());
+        let end = to_usize(first.end.into_inner().min(len as u64));
         // SAFETY: each position was driven once; all below the end, where no item has failed, have a result.
         results = unsafe { first.filling.into_first(end) };
         left = if end < len { 0 } else { left - len };
@@ -106,7 +106,9 @@ impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> Consumer<T> for FirstInPlace<'_, 
 
 /// Items of the first step: room for so few is made at once, and most searches that end early end here.
 const STEP_FIRST: usize = 1 << 10;
-/// Each step is this many times as long as the one before; its end is a barrier,
+/// Each step is this many times as long as the one before: its end is a barrier, and runners search alone at first.
 const STEP_GROWTH: usize = 64;
-/// and its room never larger than this: what is not used is given back, and was never touched.
+/// It makes room for no more than this, or than there are results already: what is not used is given back, and was never touched.
 const STEP_BYTES_MAX: usize = 16 << 20;
+/// An item counts as this long at least: where items take long, and are run one by one, each may be noted as a run of its own.
+const BYTES_MIN: usize = size_of::<Range<usize>>();

@@ -283,6 +283,7 @@ impl RuntimeBuilder {
                 threads_max,
                 tokio_context,
                 thread_names,
+                thread_name: None,
                 ..self.settings
             }));
         };

@@ -63,9 +63,10 @@ impl<T> ShortLock<T> {
         }
     }
 
-    /// Locks. No user code may run, and no thread may sleep, while the guard exists. Held by
-    /// `tests/it/channel_lock.rs::items_may_use_their_channel_when_they_are_dropped` and
-    /// `tests/it/channel_lock.rs::wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped`.
+    /// Locks. No thread may sleep, and no user code run but what C7 in the channels' README names, while the guard exists. Held by
+    /// `tests/it/channel_lock.rs::items_may_use_their_channel_when_they_are_dropped`,
+    /// `tests/it/channel_lock.rs::wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped` and
+    /// `tests/it/channel_lock.rs::a_clone_of_a_waker_waits_for_a_task_that_uses_the_channel`.
     #[inline]
     pub(crate) fn lock(&self) -> ShortGuard<'_, T> {
         if !self.try_hold() {

@@ -318,6 +318,21 @@ fn what_falls_out_before_a_comparison_panics_is_passed_on() {
     assert_eq!(left, [Ok(Compared(2)), Ok(Compared(3))]);
 }
 
+#[test]
+fn a_comparison_and_what_falls_out_may_both_panic() {
+    let options = ChannelOptions::new().capacity(2);
+    let (sender, receiver) = options
+        .when_full(WhenFull::DropOldest)
+        .on_drop(|_| blow("on drop"))
+        .prioritized();
+    let send = |n| sender.try_send(Compared(n)).unwrap();
+    [1, 2].into_iter().for_each(send);
+    let panics = panics_of(|| send(BAD));
+    let messages: Vec<_> = panics.iter().map(message_of).collect();
+    assert_eq!(messages, ["a bad item", "on drop"]);
+    assert_eq!(receiver.try_recv(), Ok(Compared(2)));
+}
+
 /// A reason that asks its own channel when it is dropped.
 struct Asks {
     is_closed: Box<dyn Fn() -> bool + Send + Sync>,

@@ -14,6 +14,7 @@ mod keyed;
 mod keyed_failures;
 mod operators;
 mod setting;
+mod steps_of_while;
 mod stream;
 mod support;
 mod terminals;

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// A sanitizer slows all down, and the machine may do other things.
-const LIMIT: Duration = Duration::from_secs(if cfg!(sanitized) { 1_200 } else { 120 });
+pub(crate) const LIMIT: Duration = Duration::from_secs(if cfg!(sanitized) { 1_200 } else { 120 });
 
 /// Runs `work` on a thread of its own, and fails if it takes too long.
 pub(crate) fn within_limit<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {

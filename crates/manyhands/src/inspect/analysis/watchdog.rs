@@ -5,8 +5,7 @@ use crate::inspect::analysis::starvation_looks::{Look, StarvationLooks};
 use crate::inspect::tasks::snapshot::Snapshot;
 use crate::inspect::tasks::take::snapshot_of_waits_for_tasks;
 use crate::recording::{TaskNumber, opening, table};
-use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::thread;
+use crate::sync::{Mutex, lock, thread};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -30,16 +29,15 @@ use std::time::Duration;
 /// ```
 pub fn start_watchdog(period: Duration) -> io::Result<()> {
     opening::open();
-    // Relaxed: only one call finds it unset.
-    if IS_WATCHED.swap(true, Ordering::Relaxed) {
+    let mut is_watched = lock(&IS_WATCHED);
+    if *is_watched {
         return Ok(());
     }
     let between_looks = between_looks(period);
     let builder = thread::Builder::new().name("manyhands-watchdog".to_owned());
-    let started = builder.spawn(move || look_for_ever(between_looks));
-    // Relaxed: as above. Another call may start it.
-    let started = started.inspect_err(|_| IS_WATCHED.store(false, Ordering::Relaxed));
-    started.map(drop)
+    builder.spawn(move || look_for_ever(between_looks))?;
+    *is_watched = true;
+    Ok(())
 }
 
 /// The time between two looks. A deadlock is found by the second look after it has come about, and both fit into a period,
@@ -92,7 +90,7 @@ impl Watchdog {
     }
 }
 
-static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+static IS_WATCHED: Mutex<bool> = Mutex::new(false);
 
 /// If nothing else was asked for.
 pub(crate) const PERIOD: Duration = Duration::from_secs(1);

@@ -167,6 +167,8 @@ impl<'a, T: Send + 'static> AsyncResults<'a, T> {
         while let Some(result) = self.next().await {
             results.push(result);
         }
+        // First: the compiler leaks what is returned if a drop panics after that.
+        drop(self);
         results
     }
 }
@@ -208,12 +210,13 @@ impl<'a, T: Send + 'static, E: Send + 'static> AsyncResults<'a, Result<T, E>> {
             match result {
                 Ok(value) => values.push(value),
                 Err(error) => {
-                    // First: the compiler leaks what is returned if a drop panics after that.
+                    // First, as in `to_vec`.
                     drop((self, values));
                     return Err(error);
                 }
             }
         }
+        drop(self);
         Ok(values)
     }
 }

@@ -108,11 +108,16 @@ impl<I: Iterator> Pull<I> {
             let looks = alone.is_none() && probe.spent() >= look_at && pays_to_share(probe.spent());
             let mut taken = 0;
             let mut taking = None;
-            if looks {
+            // Where leaves are fixed none is empty.
+            if looks || chunk_min > 1 {
                 let begun = clock::ticks();
                 chunk.extend(iterator.by_ref().take(block));
                 taken = chunk.len();
-                taking = Some(Rate::of(clock::ticks().saturating_sub(begun), taken as u64));
+                if taken == 0 {
+                    break;
+                }
+                let rate = Rate::of(clock::ticks().saturating_sub(begun), taken as u64);
+                taking = looks.then_some(rate);
                 consumer.consume(runner.state(), positions, chunk.drain(..));
             } else {
                 let counted = iterator.by_ref().take(block).inspect(|_| taken += 1);

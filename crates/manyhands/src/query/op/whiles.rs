@@ -7,7 +7,9 @@ use crate::query::first_in_place::first_in_place;
 use crate::query::first_items::{BeforeFailure, Choose, FirstItems, Kept, Wanted};
 use crate::query::gather::into_vec;
 use crate::query::pipeline::drop_then;
-use crate::query::{Breaker, Items, Materialized, Ordered, Pipeline, Query, QueryRun};
+use crate::query::{
+    Breaker, ExecutionMode, Items, Materialized, Ordered, Pipeline, Query, QueryRun,
+};
 use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// See [`Query::map_while`] and, if `TAKES`, [`Query::take_while`].
@@ -27,7 +29,8 @@ where
 
     fn open<E: Ending>(mut self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let run = run.until(Until::First);
-        if P::IS_POSITIONAL {
+        // Not where bodies may wait for one another: each of its steps ends in a barrier.
+        if P::IS_POSITIONAL && run.settings.mode != ExecutionMode::Parallel {
             let items = self.base.into_positions(most, &run);
             return Items::of_vec(first_in_place(items, most, self.map, &run));
         }

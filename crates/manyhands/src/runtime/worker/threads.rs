@@ -103,10 +103,12 @@ impl RuntimeInner {
 fn live(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) {
     let frame = AbortOnUnwind::new("a worker has panicked outside of what it runs");
     if work(shared, slot, index) {
-        let threads = shared.idle.threads();
+        let (threads, reason) = (shared.idle.threads(), ThreadChangeReason::TimedOut);
+        // Before a thread may start in its place, which is noted, too.
+        shared.changes.note(threads, reason);
         waking::vacate(&**shared, index);
         // After that, because a subscriber is the user's.
-        shared.note_change(threads, ThreadChangeReason::TimedOut);
+        tracing_events::thread_change(&shared.settings.name, threads, &reason);
         // Nobody needs to wait for those that have ended, and the system keeps their stacks until then.
         lock(&shared.threads).retain(|thread| !thread.is_finished());
     }

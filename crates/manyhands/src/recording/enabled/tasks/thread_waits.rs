@@ -68,12 +68,9 @@ impl ThreadWait {
         };
         let outer = table::change(number, |record| {
             let frames = record.waits.frames.as_deref();
-            let waits = Waits {
-                frames: frames.and_then(|frames| frames.around(before.frame)),
-                // Who waits for one thing has no waker elsewhere.
-                wakers: one.map(|_| 0),
-                ..Waits::default()
-            };
+            let around = frames.and_then(|frames| frames.around(before.frame));
+            // Who waits for one thing has no waker elsewhere.
+            let waits = Waits::within(around, one.map(|_| 0));
             record.note_change();
             mem::replace(&mut record.waits, waits)
         });

@@ -12,9 +12,9 @@ use std::panic::Location;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Waits {
     /// While the task is polled, the first ones are those of the poll before.
-    pub(crate) list: Vec<WaitRecord>,
+    list: Vec<WaitRecord>,
     /// How many these are.
-    pub(crate) earlier: usize,
+    earlier: usize,
     /// Waits that were not kept.
     pub(crate) left_out: u32,
     /// How many of those were direct.
@@ -56,6 +56,15 @@ pub(crate) struct AwaitedSet {
 }
 
 impl Waits {
+    /// None yet, in these frames.
+    pub(crate) fn within(frames: Option<Box<Frames>>, wakers: Option<u32>) -> Self {
+        Self {
+            frames,
+            wakers,
+            ..Self::default()
+        }
+    }
+
     /// What the task waits for; while it is polled, those of this poll.
     pub(crate) fn current(&self) -> impl Iterator<Item = WaitRecord> + '_ {
         self.list[self.earlier..].iter().copied()
