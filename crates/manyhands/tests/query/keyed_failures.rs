@@ -1,8 +1,9 @@
 //! Panics in every closure of sorts, sets, groups and joins, and in keys' comparisons: each item is dropped
-//! exactly once.
+//! exactly once. And keys that contradict themselves.
 
 use crate::setting::Setting;
 use crate::support::{Counted, Ledger, blow, few_settings, panics, within_limit};
+use manyhands::Runtime;
 use manyhands::query::ExecutionMode;
 use manyhands::query::prelude::*;
 use std::cmp::Ordering as Order;
@@ -208,6 +209,40 @@ fn a_key_whose_drop_panics_keeps_no_item_from_being_dropped() {
                 items.assert_settled(&what);
                 keys.assert_settled(&what);
             }
+        }
+    });
+}
+
+/// A number that at every third comparison equals nothing.
+struct Fickle<'a>(u32, &'a AtomicUsize);
+
+impl PartialEq for Fickle<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0 && !self.1.fetch_add(1, Ordering::Relaxed).is_multiple_of(3)
+    }
+}
+
+impl Eq for Fickle<'_> {}
+
+impl Hash for Fickle<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+#[test]
+fn keys_that_contradict_themselves_make_more_groups_and_lose_no_item() {
+    within_limit(|| {
+        let runtime = Runtime::builder().workers(4).build().unwrap();
+        let comparisons = AtomicUsize::new(0);
+        for _ in 0..20 {
+            let numbers = (0..2_000_u32).into_par_query().runtime(&runtime);
+            let counts = numbers
+                .execution_mode(ExecutionMode::Parallel)
+                .count_by(|n| Fickle(n % 50, &comparisons))
+                .to_vec();
+            let total: usize = counts.iter().map(|(_, count)| count).sum();
+            assert_eq!(total, 2_000);
         }
     });
 }

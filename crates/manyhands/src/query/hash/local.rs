@@ -213,7 +213,9 @@ impl<K: Eq, G> Merged<K, G> {
     fn add<V, A: Gather<V, Group = G>>(&mut self, gather: &A, table: Local<K, G>) {
         let mut others = table.table.entries.into_iter();
         for ((run, _), range) in table.runs.ranges(others.len()) {
+            // Its end comes with its groups. A key that equals one of its own table only now belongs to it, too.
             let start = self.entries.len();
+            self.runs.push((run, start..usize::MAX));
             for mut other in others.by_ref().take(range.len()) {
                 let (number, entries) = (self.entries.len(), &self.entries[..]);
                 let found = find(&self.slots.slots, other.hash, |number| {
@@ -240,7 +242,9 @@ impl<K: Eq, G> Merged<K, G> {
                 }
                 self.entries.push(Some(other));
             }
-            self.runs.push((run, start..self.entries.len()));
+            if let Some((_, range)) = self.runs.last_mut() {
+                range.end = self.entries.len();
+            }
         }
     }
 
