@@ -13,7 +13,7 @@
 //! Reactions are in a tree, by the number of their registration. Adding and removing one takes time that grows with the
 //! logarithm of how many there are.
 
-use crate::job::{catch, resume_all, wake};
+use crate::job::{catch, contain, resume_all, wake};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Condvar, Mutex, lock, thread};
 use std::collections::BTreeMap;
@@ -156,21 +156,28 @@ impl Callbacks {
     /// Registers a waker, in the entry of an earlier one of the same waiter; `None` when the source is
     /// cancelled.
     pub(super) fn add_waker(&self, waker: &Waker, earlier: Option<Key>) -> Option<Key> {
-        // One that is not needed is dropped after the lock.
         let mut waker = Reaction::Wake(waker.clone());
+        // One that is not needed is dropped after the lock, and its panic concerns nobody here.
+        let discard = |unused: Reaction| contain(|| drop(unused));
         let Some(key) = earlier else {
-            return self.add(waker).ok();
+            return self.add(waker).map_err(discard).ok();
         };
         let mut list = lock(&self.list);
         // The canceller has taken an earlier waker that is missing, and wakes it.
-        mem::swap(list.reactions.get_mut(&key)?, &mut waker);
-        Some(key)
+        let place = list.reactions.get_mut(&key);
+        let key = place.map(|place| {
+            mem::swap(place, &mut waker);
+            key
+        });
+        drop(list);
+        discard(waker);
+        key
     }
 
     /// Removes a waker, unless the canceller has taken it; an extra wake does no harm.
     pub(super) fn remove_waker(&self, key: Key) {
         let waker = lock(&self.list).reactions.remove(&key);
-        drop(waker);
+        contain(|| drop(waker));
     }
 
     /// Removes a callback; waits for it if it runs on another thread.

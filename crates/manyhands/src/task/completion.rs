@@ -1,6 +1,6 @@
 //! Results that are set by hand: they connect callbacks and events to tasks.
 
-use crate::job::wake;
+use crate::job::{discard, wake};
 use crate::recording::{self, Awaited, SetWait, Site, TaskSet, WaitKind};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, lock};
@@ -14,7 +14,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 
 /// Creates a completion, a future whose result is set by hand, and the completer that sets it.
 ///
@@ -373,10 +373,15 @@ impl<T: Clone> Completion<T> {
             // Before the lock, because it may run code of the user.
             let waker = context.waker().clone();
             let mut waiters = lock(&self.shared.waiters);
-            if self.shared.outcome.get().is_none() {
-                let stale = waiters.register(&mut self.key, waker);
-                drop(waiters);
-                drop(stale);
+            let waits = self.shared.outcome.get().is_none();
+            let unused = if waits {
+                waiters.register(&mut self.key, waker)
+            } else {
+                Some(waker)
+            };
+            drop(waiters);
+            discard(unused);
+            if waits {
                 let resource = Arc::as_ptr(&self.shared).addr();
                 let awaited = || match scope {
                     Some((tasks, until)) => Awaited::Set(tasks, until, resource),
@@ -404,7 +409,7 @@ impl<T> Drop for Completion<T> {
     fn drop(&mut self) {
         recording::forget(self);
         let waker = lock(&self.shared.waiters).remove(&mut self.key);
-        drop::<Option<Waker>>(waker);
+        discard(waker);
     }
 }
 

@@ -89,7 +89,7 @@ impl ReadySet {
         }
         self.taken.extend(mem::take(&mut ready_list.words));
         drop(ready_list);
-        drop(old);
+        job::discard(old);
     }
 
     /// The next future to poll, of those that were taken.
@@ -122,7 +122,7 @@ impl ReadySet {
 impl Drop for ReadySet {
     fn drop(&mut self) {
         let waker = self.ready.lock().waker.take();
-        drop(waker);
+        job::discard(waker);
     }
 }
 

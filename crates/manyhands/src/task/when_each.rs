@@ -1,6 +1,6 @@
 //! The results of several tasks, as they end.
 
-use crate::job::wake;
+use crate::job::{discard, wake};
 use crate::recording::{self, Awaited, SetWait, Site, TaskSet};
 use crate::sync::{Mutex, lock};
 use crate::task::budget;
@@ -180,6 +180,8 @@ impl<T> Unpin for WhenEach<T> {}
 impl<T> Drop for WhenEach<T> {
     fn drop(&mut self) {
         recording::forget_moved(self, || self.awaited());
+        let waker = lock(&self.ended).waker.take();
+        discard(waker);
     }
 }
 
@@ -242,7 +244,7 @@ fn next_or_register(ended: &Mutex<Ended>, waker: &Waker) -> Option<usize> {
         Some(_) => Some(waker),
     };
     drop(ended);
-    drop(unused);
+    discard(unused);
     next
 }
 

@@ -23,6 +23,7 @@
 //!
 //! Unsafe: wheels and timers are reached by pointer, and pointers are shared by the rules above.
 
+use crate::job::discard;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::cell::UnsafeCell;
 use crate::sync::{MutexGuard, lock};
@@ -100,6 +101,7 @@ impl Entry {
                 // SAFETY: 1. linked, and the lock is held.
                 unsafe { std::mem::swap(entry.waker.get_mut().deref(), &mut other) };
             });
+            discard(other);
         }
         // Acquire: as in `is_fired`.
         match entry.state.load(Ordering::Acquire) {
@@ -214,7 +216,7 @@ impl Drop for Entry {
     fn drop(&mut self) {
         // SAFETY: it is not moved any more.
         let waker = unsafe { Pin::new_unchecked(&mut *self) }.cancel();
-        drop(waker);
+        discard(waker);
         debug_assert!(
             // SAFETY: 1. idle, so only the owner reaches it.
             unsafe { self.waker.get_mut().deref().is_none() },

@@ -1,6 +1,6 @@
 //! A handle to an async loop while it runs, which can change its limits.
 
-use crate::job::wake;
+use crate::job::{discard, wake};
 use crate::parallel::{Concurrency, ConcurrencyError};
 use crate::recording;
 use crate::sync::{Mutex, lock};
@@ -127,7 +127,7 @@ impl LoopHandle {
         }
         let limits = shared.new_limits.take();
         drop(shared);
-        drop(before);
+        discard(before);
         recording::keeps(waker);
         limits
     }
@@ -135,10 +135,17 @@ impl LoopHandle {
     /// The loop is over, and wants no limits any more.
     pub(super) fn end(&self) {
         let waker = lock(&self.shared).waker.take();
-        drop(waker);
+        discard(waker);
     }
 
     pub(super) fn show(&self, progress: Progress) {
         lock(&self.shared).shown = progress;
+    }
+}
+
+/// The loop may have been dropped before its end.
+impl Drop for Shared {
+    fn drop(&mut self) {
+        discard(self.waker.take());
     }
 }
