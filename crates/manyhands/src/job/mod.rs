@@ -26,7 +26,7 @@ pub(crate) use task_registry::{TaskKey, TaskRegistry};
 pub use unwind::AggregatePanic;
 pub(crate) use unwind::{
     AbortOnUnwind, Payload, abort, catch, contain, discard, dispose, resume_all, value_or_resume,
-    wake,
+    wake, wake_by_ref,
 };
 
 use crate::queue::{Linked, Unqueued};

@@ -48,6 +48,11 @@ pub(crate) fn wake(waker: Waker) {
     contain(|| waker.wake());
 }
 
+/// As [`wake`], by a waker that is kept: that of a poll which goes on later.
+pub(crate) fn wake_by_ref(waker: &Waker) {
+    contain(|| waker.wake_by_ref());
+}
+
 /// Drops a waker that is not needed any more, which may run user code; as for [`wake`].
 #[inline]
 pub(crate) fn discard(waker: Option<Waker>) {

@@ -18,6 +18,7 @@
 //! one for another library's executor on top of a poll, which polls a refused future again at once: the number of
 //! refusals in one poll reveals it.
 
+use crate::job::wake_by_ref;
 #[cfg(not(loom))]
 use crate::{runtime::current, sync::clock};
 use std::cell::Cell;
@@ -89,7 +90,7 @@ fn put_off(context: &Context<'_>) {
         // For the rest of this poll.
         SPENT.set(Spent::UNLIMITED);
     }
-    context.waker().wake_by_ref();
+    wake_by_ref(context.waker());
 }
 
 /// Whether a task has used up its budget, and quickly, since this was last asked on this thread. A hint about the

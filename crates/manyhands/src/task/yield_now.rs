@@ -1,5 +1,6 @@
 //! Yielding to other tasks.
 
+use crate::job::wake_by_ref;
 use std::fmt;
 use std::future::poll_fn;
 use std::mem;
@@ -25,7 +26,7 @@ pub fn yield_now() -> impl Future<Output = ()> + Send + Unpin + fmt::Debug {
         if mem::replace(&mut has_yielded, true) {
             return Poll::Ready(());
         }
-        context.waker().wake_by_ref();
+        wake_by_ref(context.waker());
         Poll::Pending
     })
 }

@@ -2,6 +2,7 @@
 //!
 //! Unsafe: the timer is reached through the pinned future.
 
+use crate::job::wake_by_ref;
 use crate::recording::{self, Awaited, WaitKind};
 use crate::runtime::timers;
 use crate::task::budget;
@@ -158,7 +159,7 @@ impl Sleep {
         let now = timers::now();
         if entry.deadline() <= now {
             entry.set_fired();
-            context.waker().wake_by_ref();
+            wake_by_ref(context.waker());
         } else {
             timers::link(entry, now, context.waker().clone());
         }

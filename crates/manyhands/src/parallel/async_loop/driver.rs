@@ -13,7 +13,7 @@ use super::source::sealed::Pull;
 use super::tuner::{ItemStart, Tuner};
 use crate::cancel::{Token, UntilCancelled};
 use crate::engine::Ending;
-use crate::job::{InPlace, Payload, catch};
+use crate::job::{InPlace, Payload, catch, wake_by_ref};
 use crate::recording::{AsyncLoopEvent, AsyncLoopRecord, BeginsNoMore, Site};
 use crate::runtime::Runtime;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -238,7 +238,7 @@ where
                 Poll::Pending => return BeginsNoMore::SourcePending,
             }
             if time::now().saturating_duration_since(begun) > FILLING_MAX {
-                context.waker().wake_by_ref();
+                wake_by_ref(context.waker());
                 return BeginsNoMore::SourceBusy;
             }
         }

@@ -6,7 +6,7 @@
 //! ahead. Also queries whose last operator is a future: an async loop over the items of their steps.
 
 use crate::engine::Ending;
-use crate::job::Payload;
+use crate::job::{Payload, wake_by_ref};
 use crate::parallel::poll_stream::PollStream;
 use crate::parallel::{AsyncOptions, AsyncResults, from_stream};
 use crate::query::terminal::steps::{Given, Steps};
@@ -330,7 +330,7 @@ impl<'a, P: Pipeline<Item: 'static> + 'a, O: Order> Query<'a, P, O, ()> {
             match ready.next() {
                 Some(item) => Poll::Ready(Some(item)),
                 None => {
-                    context.waker().wake_by_ref();
+                    wake_by_ref(context.waker());
                     Poll::Pending
                 }
             }
