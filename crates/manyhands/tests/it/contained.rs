@@ -1,16 +1,19 @@
 //! Wakers, callbacks and drops that panic, or use the object that calls them: no other code notices, and nothing is
 //! lost.
 
-use crate::support::{Ledger, blow, message_of, panics_of, within};
+use crate::support::{Ledger, blow, message_of, on_runtime, panics_of, within};
 use futures::FutureExt;
 use manyhands::cancel::TokenSource;
 use manyhands::channel::{self, TryRecvError, WhenFull};
-use manyhands::{parallel, task};
+use manyhands::task::{JoinHandle, TaskGroup, TaskTracker};
+use manyhands::{parallel, task, time};
 use std::collections::VecDeque;
 use std::future::pending;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 /// Panics when it is woken.
 struct Grenade;
@@ -159,6 +162,171 @@ fn a_waker_may_own_what_it_waits_for() {
         assert!(completion.poll_unpin(&mut context).is_pending());
         completer.complete(7);
         assert_eq!(task::block_on(completion).unwrap(), 7);
+    });
+}
+
+/// Polls with a waker that panics when its last clone is dropped. The future keeps a clone.
+fn poll_with_bomb<F: Future>(future: Pin<&mut F>) {
+    let waker = Waker::from(Arc::new(Keeper(Mutex::new(Bomb(true)))));
+    let polled = future.poll(&mut Context::from_waker(&waker));
+    drop(waker);
+    assert!(polled.is_pending());
+}
+
+/// What each future gives.
+const VALUE: u8 = 7;
+
+/// `begin` makes a future that waits, and what it waits for. Each waits with a waker that panics when it is dropped. Then
+/// it is dropped, or waits with another waker, or is ready at once: no panic comes out, and it gives its value.
+fn its_waker_may_panic<F: Future<Output = u8>, H: FnOnce()>(begin: impl Fn() -> (F, H)) {
+    let wait = || {
+        let (future, happens) = begin();
+        let mut future = Box::pin(future);
+        poll_with_bomb(future.as_mut());
+        (future, happens)
+    };
+    drop(wait());
+    let (mut waiting, happens) = wait();
+    let polled = waiting.poll_unpin(&mut Context::from_waker(Waker::noop()));
+    assert!(polled.is_pending());
+    happens();
+    assert_eq!(task::block_on(waiting), VALUE);
+    let (ready, happens) = wait();
+    happens();
+    assert_eq!(task::block_on(ready), VALUE);
+}
+
+/// A task that waits, and what ends it.
+fn waiting_task() -> (JoinHandle<u8>, impl FnOnce()) {
+    let (completer, end) = task::completion::<u8>();
+    let task = task::spawn(async move { end.await.unwrap_or_default() });
+    (task, move || completer.complete(VALUE))
+}
+
+#[test]
+fn a_waker_that_panics_when_it_is_dropped_does_not_panic_in_what_waits_for_tasks() {
+    on_runtime(2, |runtime| {
+        let _entered = runtime.enter();
+        its_waker_may_panic(|| {
+            let (task, end) = waiting_task();
+            (task.map(Result::unwrap), end)
+        });
+        its_waker_may_panic(|| {
+            let (task, end) = waiting_task();
+            let all = task::when_all([task]);
+            let sum = all.map(|ends| ends.into_iter().map(Result::unwrap).sum::<u8>());
+            (sum, end)
+        });
+        its_waker_may_panic(|| {
+            let (first, end) = waiting_task();
+            let (other, other_end) = waiting_task();
+            let any = task::when_any([first, other]);
+            let first = any.map(move |ended| {
+                drop(other_end);
+                ended.result.unwrap()
+            });
+            (first, end)
+        });
+        its_waker_may_panic(|| {
+            let (task, end) = waiting_task();
+            let mut each = task::when_each([task]);
+            let next = async move { each.next().await.unwrap().1.unwrap() };
+            (next, end)
+        });
+        its_waker_may_panic(|| {
+            let (task, end) = waiting_task();
+            let mut group = TaskGroup::new();
+            group.push(task);
+            let ends = group.wait();
+            let sum = ends.map(|ends| ends.into_iter().map(Result::unwrap).sum::<u8>());
+            (sum, end)
+        });
+        its_waker_may_panic(|| {
+            let tracker = TaskTracker::new();
+            let token = tracker.token();
+            tracker.close();
+            let ended = async move {
+                tracker.wait().await;
+                VALUE
+            };
+            (ended, move || drop(token))
+        });
+    });
+}
+
+#[test]
+fn a_waker_that_panics_when_it_is_dropped_does_not_panic_in_what_waits_for_events() {
+    on_runtime(2, |runtime| {
+        let _entered = runtime.enter();
+        its_waker_may_panic(|| {
+            let (completer, completion) = task::completion::<u8>();
+            let value = completion.map(Result::unwrap);
+            (value, move || completer.complete(VALUE))
+        });
+        its_waker_may_panic(|| {
+            let source = TokenSource::new();
+            let cancelled = source.token().cancelled().map(|()| VALUE);
+            (cancelled, move || source.cancel())
+        });
+        its_waker_may_panic(|| {
+            let (sender, receiver) = channel::bounded::<u8>(1);
+            let received = async move { receiver.recv().await.unwrap() };
+            (received, move || sender.send_blocking(VALUE).unwrap())
+        });
+        its_waker_may_panic(|| {
+            let (completer, end) = task::completion::<u8>();
+            let body = move |_: i32| end.clone().map(Result::unwrap_or_default);
+            let sum = parallel::map_async(0..1, body).map(|ends| ends.into_iter().sum::<u8>());
+            (sum, move || completer.complete(VALUE))
+        });
+        let mut looping = Box::pin(parallel::for_each_async(0..1, |_| pending()));
+        let handle = looping.handle();
+        poll_with_bomb(looping.as_mut());
+        drop(looping);
+        drop(handle);
+    });
+}
+
+#[test]
+fn a_waker_that_panics_when_it_is_dropped_does_not_panic_in_a_sleep() {
+    on_runtime(1, |runtime| {
+        let _entered = runtime.enter();
+        let wait = || {
+            let mut sleep = Box::pin(time::sleep(Duration::from_secs(3600)));
+            poll_with_bomb(sleep.as_mut());
+            sleep
+        };
+        drop(wait());
+        let mut waiting = wait();
+        let polled = waiting.poll_unpin(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending());
+        let mut woken = wait();
+        woken.as_mut().reset(time::now() + Duration::from_millis(2));
+        task::block_on(woken);
+    });
+}
+
+#[test]
+fn a_waker_that_panics_does_not_panic_in_the_poll_that_wakes_it() {
+    on_runtime(1, |runtime| {
+        let _entered = runtime.enter();
+        let waker = Waker::from(Arc::new(Grenade));
+        let mut context = Context::from_waker(&waker);
+        let mut passed = Box::pin(time::sleep(Duration::ZERO));
+        assert!(passed.poll_unpin(&mut context).is_pending());
+        assert!(passed.poll_unpin(&mut context).is_ready());
+        let mut yielding = task::yield_now();
+        assert!(yielding.poll_unpin(&mut context).is_pending());
+        assert!(yielding.poll_unpin(&mut context).is_ready());
+        // A task that does too much in one poll is put off.
+        let put_off = task::spawn(async {
+            let (completer, mut completion) = task::completion();
+            completer.complete(());
+            let waker = Waker::from(Arc::new(Grenade));
+            let mut context = Context::from_waker(&waker);
+            while completion.poll_unpin(&mut context).is_ready() {}
+        });
+        put_off.join().unwrap();
     });
 }
 
