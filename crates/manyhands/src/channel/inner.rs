@@ -22,7 +22,7 @@ use crate::channel::receiver_batch::ReceiverBatchGuard;
 use crate::channel::state::State;
 use crate::channel::thread::Retries;
 use crate::channel::{
-    Attempt, CloseReason, DeferredWakes, ItemBuffer, ReceiverBatch, Until, WaiterKey, WhenFull,
+    CloseReason, DeferredWakes, ItemBuffer, PollWaker, ReceiverBatch, Until, WaiterKey, WhenFull,
 };
 use crate::recording::ChannelRecord;
 use crate::sync::{Padded, ShortGuard, ShortLock};
@@ -121,18 +121,14 @@ impl<T> ChannelInner<T> {
         result
     }
 
-    /// An attempt by full steps; the caller has locked the state for the first one.
+    /// One attempt of what may have to wait, in a full step.
     fn attempt<R>(
         &self,
         state: StateGuard<'_, T>,
-        cx: &Context<'_>,
-        mut change: impl FnMut(&mut State<T>, &mut Attempt<'_>, &mut DeferredWakes<T>) -> R,
+        mut by: PollWaker<'_>,
+        change: impl FnOnce(&mut State<T>, &mut PollWaker<'_>, &mut DeferredWakes<T>) -> R,
     ) -> R {
-        let mut locked = Some(state);
-        Attempt::make(cx, |by| {
-            let state = locked.take().unwrap_or_else(|| self.state.lock_patiently());
-            self.step_locked(state, |state, deferred| change(state, by, deferred))
-        })
+        self.step_locked(state, |state, deferred| change(state, &mut by, deferred))
     }
 
     /// Locks the batch as well, and moves its items into the state.
@@ -154,7 +150,8 @@ impl<T> ChannelInner<T> {
         cx: &Context<'_>,
         result: fn(&State<T>) -> R,
     ) -> Poll<R> {
-        self.attempt(self.state.lock(), cx, |state, by, deferred| {
+        let by = PollWaker::of(cx);
+        self.attempt(self.state.lock(), by, |state, by, deferred| {
             let polled = state.poll_until(until, waiter, by, deferred);
             polled.map(|()| result(state))
         })

@@ -94,7 +94,7 @@ use inner::{ChannelInner, Seen};
 use next::{Next, Receives};
 use receiver_batch::ReceiverBatch;
 use ring::Ring;
-use step::{Attempt, DeferredWakes, Offered, Sending, Taken, Until};
+use step::{DeferredWakes, Offered, PollWaker, Sending, Taken, Until};
 use stream::NextStream;
 use subscribers::{HasSubscribers, ReceiverCore, SenderCore, Subscribers};
 use wait_list::{WaitList, WaiterKey};

@@ -23,7 +23,7 @@
 //! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open, nobody waits for an item, no sender is put
 //!   off.
 //! - [`State::take_fast`] takes an item while more than `fast_recv_above` are left: no waiter needs to hear of it.
-//! - [`State::wait_fast`] lets a receiver with a task's waker wait in an open, empty channel, and clears `fast_send`.
+//! - [`State::wait_fast`] lets a receiver wait in an open, empty channel, and clears `fast_send`.
 //! - [`State::offer_to_waiting`] notifies exactly one receiver: as many have been notified as there are items, and nobody
 //!   waits until the channel is ready.
 //! - [`State::take_as_notified`] takes an item for a notified receiver: one item and one notified receiver fewer.
@@ -41,7 +41,7 @@ mod fast;
 mod until;
 
 use crate::channel::{
-    Attempt, CloseReason, DeferredWakes, ItemBuffer, RecvError, Ring, SendError, Sending,
+    CloseReason, DeferredWakes, ItemBuffer, PollWaker, RecvError, Ring, SendError, Sending,
     TrySendError, Until, WaitList, WaiterKey, WhenFull,
 };
 use crate::job::catch;
@@ -192,11 +192,11 @@ impl<T> State<T> {
     pub(super) fn poll_send(
         &mut self,
         sending: &mut Sending<T>,
-        by: &mut Attempt<'_>,
+        by: &mut PollWaker<'_>,
         deferred: &mut DeferredWakes<T>,
     ) -> Poll<Result<(), SendError<T>>> {
         if self.room_for(sending.key.as_ref()) == 0 && self.has_room() {
-            deferred.wake = self.senders.put_off(by);
+            deferred.wake = Some(self.senders.put_off(by));
             return Poll::Pending;
         }
         let item = match &sending.key {
@@ -210,10 +210,7 @@ impl<T> State<T> {
             Err(TrySendError::Closed(item)) => Err(SendError(item)),
             Err(TrySendError::Full(item)) => {
                 match &sending.key {
-                    None => match by.keep_waker() {
-                        Some(waker) => sending.key = Some(self.senders.join(waker, Some(item))),
-                        None => sending.item = Some(item),
-                    },
+                    None => sending.key = Some(self.senders.join(by.keep(), Some(item))),
                     Some(key) => {
                         *self.senders.data_mut(key) = Some(item);
                         deferred.stale = self.senders.wait_again(key, by);
@@ -262,12 +259,12 @@ impl<T> State<T> {
     pub(super) fn poll_receive<R>(
         &mut self,
         waiter: &mut Option<WaiterKey>,
-        by: &mut Attempt<'_>,
+        by: &mut PollWaker<'_>,
         deferred: &mut DeferredWakes<T>,
         take: impl FnOnce(&mut Self, &mut DeferredWakes<T>) -> Option<R>,
     ) -> Poll<Result<R, RecvError>> {
         if self.items_for(waiter.as_ref()) == 0 && self.len() > 0 {
-            deferred.wake = self.receivers.put_off(by);
+            deferred.wake = Some(self.receivers.put_off(by));
             return Poll::Pending;
         }
         let result = match take(self, deferred) {

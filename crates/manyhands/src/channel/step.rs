@@ -1,11 +1,10 @@
-//! What a step of a channel takes and returns: a send in progress, the waker of an attempt, the outcomes of the fast paths,
+//! What a step of a channel takes and returns: a send in progress, the waker of a poll, the outcomes of the fast paths,
 //! and the wakes that are deferred until the lock is released.
 //!
 //! Not here: the steps themselves (`state.rs`).
 
 use crate::channel::WaiterKey;
 use crate::job::{self, Payload};
-use std::mem;
 use std::task::{Context, Waker};
 
 /// What a step leaves to do once no lock is held.
@@ -45,15 +44,13 @@ pub(super) struct Sending<T> {
     pub(super) key: Option<WaiterKey>,
 }
 
-/// One attempt of what may have to wait, with its waker.
+/// The waker of a poll that may have to wait, ready to be kept under a lock.
 ///
-/// Attempts are made under a lock, and the clone of a waker may run code of the user. So an attempt that has to keep its waker,
-/// and has no clone of it, changes nothing. The clone is made while no lock is held, and then the attempt is made again.
-/// The clone of a task's waker is only a count, and is made under the lock.
-pub(super) struct Attempt<'a> {
+/// The clone of a waker may run code of the user, so it is made before, while no lock is held. That of a task's waker is only a
+/// count, and is made where it is kept.
+pub(super) struct PollWaker<'a> {
     pub(super) waker: &'a Waker,
     clone: Option<Waker>,
-    lacks_clone: bool,
 }
 
 /// What a caller waits for that neither sends nor receives.
@@ -79,35 +76,22 @@ impl<T> Sending<T> {
     }
 }
 
-impl<'a> Attempt<'a> {
-    /// Makes an attempt, and makes it again if it has lacked a clone of its waker. `make` returns without a lock.
-    pub(super) fn make<R>(cx: &Context<'a>, mut make: impl FnMut(&mut Self) -> R) -> R {
-        let mut attempt = Self {
-            waker: cx.waker(),
-            clone: None,
-            lacks_clone: false,
-        };
-        let made = make(&mut attempt);
-        if !mem::take(&mut attempt.lacks_clone) {
-            return made;
-        }
-        attempt.clone = Some(attempt.waker.clone());
-        make(&mut attempt)
+impl<'a> PollWaker<'a> {
+    /// No lock is held.
+    pub(super) fn of(cx: &Context<'a>) -> Self {
+        let waker = cx.waker();
+        let clone = (!is_task(waker)).then(|| waker.clone());
+        Self { waker, clone }
     }
 
-    /// The waker, to be kept. If there is none, this attempt ends as if it had not been made.
-    pub(super) fn keep_waker(&mut self) -> Option<Waker> {
-        // In a model no waker is the user's, and each further step under a lock multiplies what there is to explore.
-        let is_own = is_task(self.waker);
-        let own = || is_own.then(|| self.waker.clone());
-        let waker = self.clone.take().or_else(own);
-        self.lacks_clone = waker.is_none();
-        waker
+    /// The waker, to be kept; a poll keeps one at most.
+    pub(super) fn keep(&mut self) -> Waker {
+        self.clone.take().unwrap_or_else(|| self.waker.clone())
     }
 }
 
-impl Drop for Attempt<'_> {
-    /// A clone that was not needed; also where an attempt has panicked.
+impl Drop for PollWaker<'_> {
+    /// A clone that was not needed.
     #[inline]
     fn drop(&mut self) {
         job::discard(self.clone.take());

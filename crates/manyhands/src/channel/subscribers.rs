@@ -4,7 +4,7 @@
 //! Plain data, to be kept under a lock. A receiver joins the wait list when it finds nothing, and leaves when it finds
 //! something or gives up. A notification is only a hint to try again, so a receiver that gives up loses nothing.
 
-use crate::channel::step::Attempt;
+use crate::channel::PollWaker;
 use crate::channel::{CloseReason, End, Receives, RecvError, SendError, WaitList, WaiterKey};
 use crate::job;
 use crate::sync::{ShortGuard, ShortLock};
@@ -162,18 +162,17 @@ impl<S: HasSubscribers> Receives for ReceiverCore<S> {
     type Received = Received<S>;
 
     fn poll_next(&mut self, waiter: &mut Option<WaiterKey>, cx: &Context<'_>) -> Poll<Received<S>> {
-        Attempt::make(cx, |by| {
-            let mut state = self.shared.lock();
-            let next = state.next(&mut self.position);
-            let waiting = &mut state.subscribers().waiting;
-            let stale = match next {
-                Some(_) => waiting.give_up(waiter),
-                None => waiting.wait(waiter, by),
-            };
-            drop(state);
-            job::discard(stale);
-            next.map_or(Poll::Pending, Poll::Ready)
-        })
+        let mut by = PollWaker::of(cx);
+        let mut state = self.shared.lock();
+        let next = state.next(&mut self.position);
+        let waiting = &mut state.subscribers().waiting;
+        let stale = match next {
+            Some(_) => waiting.give_up(waiter),
+            None => waiting.wait(waiter, &mut by),
+        };
+        drop(state);
+        job::discard(stale);
+        next.map_or(Poll::Pending, Poll::Ready)
     }
 
     fn leave(&self, waiter: &mut Option<WaiterKey>) {

@@ -18,7 +18,7 @@
 //! The next time it is owed twice as many. Nothing is reserved for it: if it does not come, others take what it was
 //! notified of.
 
-use crate::channel::Attempt;
+use crate::channel::PollWaker;
 use std::num::NonZeroU32;
 use std::task::Waker;
 
@@ -118,9 +118,9 @@ impl<D> WaitList<D> {
         WaiterKey::of(number)
     }
 
-    /// Waits again, with the waker of this attempt. Returns a waker that is not needed any more; the caller drops it where no
+    /// Waits again, with the waker of this poll. Returns a waker that is not needed any more; the caller drops it where no
     /// lock is held.
-    pub(super) fn wait_again(&mut self, key: &WaiterKey, by: &mut Attempt<'_>) -> Option<Waker> {
+    pub(super) fn wait_again(&mut self, key: &WaiterKey, by: &mut PollWaker<'_>) -> Option<Waker> {
         let front = self.front;
         let number = key.index();
         let waiter = &mut self.waiters[number];
@@ -128,7 +128,7 @@ impl<D> WaitList<D> {
         if known.is_some_and(|known| known.will_wake(by.waker)) {
             return None;
         }
-        let old = waiter.waker.replace(by.keep_waker()?);
+        let old = waiter.waker.replace(by.keep());
         if waiter.state == WaiterState::Notified {
             waiter.state = WaiterState::Waiting;
             waiter.found_nothing = waiter.found_nothing.saturating_add(1);
@@ -149,12 +149,12 @@ impl<D> WaitList<D> {
     pub(super) fn wait(
         &mut self,
         waiter: &mut Option<WaiterKey>,
-        by: &mut Attempt<'_>,
+        by: &mut PollWaker<'_>,
     ) -> Option<Waker> {
         match waiter {
             Some(key) => self.wait_again(key, by),
             None => {
-                *waiter = by.keep_waker().map(|waker| self.join(waker, None));
+                *waiter = Some(self.join(by.keep(), None));
                 None
             }
         }
@@ -207,10 +207,9 @@ impl<D> WaitList<D> {
 
     /// Puts off a poll of a waiter that was not notified: it returns `Pending` and only wakes its own task, by the waker that
     /// this returns. One that is in the list stays there as it is.
-    pub(super) fn put_off(&mut self, by: &mut Attempt<'_>) -> Option<Waker> {
-        let waker = by.keep_waker()?;
+    pub(super) fn put_off(&mut self, by: &mut PollWaker<'_>) -> Waker {
         self.owed = self.owed.saturating_sub(1);
-        Some(waker)
+        by.keep()
     }
 
     /// A notified waiter has tried again, or leaves.
@@ -281,7 +280,7 @@ const NONE: usize = usize::MAX;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::{FOUND_NOTHING_MAX, WaitList, WaiterKey};
-    use crate::channel::Attempt;
+    use crate::channel::PollWaker;
     use std::task::{Context, Waker};
 
     fn list() -> WaitList<u32> {
@@ -312,8 +311,8 @@ mod tests {
         }
     }
 
-    fn attempt<R>(make: impl FnMut(&mut Attempt<'_>) -> R) -> R {
-        Attempt::make(&Context::from_waker(Waker::noop()), make)
+    fn by_noop() -> PollWaker<'static> {
+        PollWaker::of(&Context::from_waker(Waker::noop()))
     }
 
     #[test]
@@ -322,7 +321,7 @@ mod tests {
         let first = list.join(Waker::noop().clone(), Some(1));
         let _second = list.join(Waker::noop().clone(), Some(2));
         assert!(list.notify_first().is_some());
-        assert!(attempt(|by| list.wait_again(&first, by)).is_none());
+        assert!(list.wait_again(&first, &mut by_noop()).is_none());
         assert_eq!((list.waiting(), list.notified()), (2, 0));
         assert_eq!(order(&mut list), [1, 2]);
     }
@@ -330,7 +329,7 @@ mod tests {
     /// The waiter is notified, and finds nothing.
     fn comes_too_late(list: &mut WaitList<u32>, late: &WaiterKey) {
         assert!(list.notify_first().is_some());
-        assert!(attempt(|by| list.wait_again(late, by)).is_none());
+        assert!(list.wait_again(late, &mut by_noop()).is_none());
     }
 
     #[test]
@@ -355,7 +354,11 @@ mod tests {
             let late = list.join(Waker::noop().clone(), None);
             (0..times).for_each(|_| comes_too_late(&mut list, &late));
             assert!(list.notify_first().is_some());
-            let mut is_put_off = |_| list.puts_off() && attempt(|by| list.put_off(by)).is_some();
+            let mut is_put_off = |_| {
+                let puts_off = list.puts_off();
+                let waker = puts_off.then(|| list.put_off(&mut by_noop()));
+                waker.is_some()
+            };
             assert_eq!((0..2_000).filter(|n| is_put_off(*n)).count(), owed);
         }
     }

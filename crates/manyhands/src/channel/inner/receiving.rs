@@ -5,7 +5,7 @@
 use crate::channel::inner::StateGuard;
 use crate::channel::state::State;
 use crate::channel::{
-    ChannelInner, DeferredWakes, RecvError, Seen, Taken, TryRecvError, WaiterKey,
+    ChannelInner, DeferredWakes, PollWaker, RecvError, Seen, Taken, TryRecvError, WaiterKey,
 };
 use crate::sync::ShortLock;
 use std::task::{Context, Poll};
@@ -98,6 +98,7 @@ impl<T> ChannelInner<T> {
         waiter: &mut Option<WaiterKey>,
         cx: &Context<'_>,
     ) -> Poll<Result<T, RecvError>> {
+        let mut by = PollWaker::of(cx);
         let mut state = self.state.lock_patiently();
         if waiter.is_none()
             && let Taken::Item(item) = self.take_fast(&mut state)
@@ -107,14 +108,14 @@ impl<T> ChannelInner<T> {
         if self.batch.len() > 0 {
             // A full step is needed.
         } else if waiter.is_none() {
-            *waiter = state.wait_fast(cx.waker());
+            *waiter = state.wait_fast(&mut by);
             if waiter.is_some() {
                 return Poll::Pending;
             }
         } else if let Some(item) = state.take_as_notified(waiter) {
             return Poll::Ready(Ok(item));
         }
-        self.attempt(state, cx, |state, by, deferred| {
+        self.attempt(state, by, |state, by, deferred| {
             state.poll_receive(waiter, by, deferred, State::take)
         })
     }
@@ -130,7 +131,8 @@ impl<T> ChannelInner<T> {
             return Poll::Ready(Ok(0));
         }
         items.reserve(self.buffered().min(max));
-        self.attempt(self.state.lock(), cx, |state, by, deferred| {
+        let by = PollWaker::of(cx);
+        self.attempt(self.state.lock(), by, |state, by, deferred| {
             let max = max.min(state.items_for(waiter.as_ref()));
             state.poll_receive(waiter, by, deferred, |state, deferred| {
                 take_many(state, deferred, items, max)

@@ -3,7 +3,8 @@
 //! Not here: what a step does (`state.rs`), and the futures and threads that wait (`future.rs`, `thread.rs`).
 
 use crate::channel::inner::StateGuard;
-use crate::channel::{ChannelInner, Offered, Seen, SendError, Sending, TrySendError};
+use crate::channel::step::is_task;
+use crate::channel::{ChannelInner, Offered, PollWaker, Seen, SendError, Sending, TrySendError};
 use crate::job;
 use crate::sync::ShortLock;
 use std::collections::VecDeque;
@@ -139,7 +140,13 @@ impl<T> ChannelInner<T> {
                 Err(item) => sending.item = Some(item),
             }
         }
-        self.attempt(state, cx, |state, by, deferred| {
+        let (by, state) = if is_task(cx.waker()) {
+            (PollWaker::of(cx), state)
+        } else {
+            drop(state);
+            (PollWaker::of(cx), self.state.lock_patiently())
+        };
+        self.attempt(state, by, |state, by, deferred| {
             state.poll_send(sending, by, deferred)
         })
     }

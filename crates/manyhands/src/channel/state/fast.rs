@@ -4,8 +4,7 @@
 //! and its caller takes a full step.
 
 use crate::channel::state::State;
-use crate::channel::step::is_task;
-use crate::channel::{ItemBuffer, Offered, ReceiverBatch, Taken, WaiterKey, WhenFull};
+use crate::channel::{ItemBuffer, Offered, PollWaker, ReceiverBatch, Taken, WaiterKey, WhenFull};
 use std::task::Waker;
 
 impl<T> State<T> {
@@ -99,14 +98,13 @@ impl<T> State<T> {
         Ok(receiver.expect("a receiver waits"))
     }
 
-    /// Enters the wait list of receivers, if the channel is open and empty. Nobody else has to be notified of that. Only with
-    /// the waker of a task: the clone of another one may run code of the user.
-    pub(in crate::channel) fn wait_fast(&mut self, waker: &Waker) -> Option<WaiterKey> {
+    /// Enters the wait list of receivers, if the channel is open and empty. Nobody else has to be notified of that.
+    pub(in crate::channel) fn wait_fast(&mut self, by: &mut PollWaker<'_>) -> Option<WaiterKey> {
         let may_wait = self.closed.is_none() && self.buffer.len() == 0 && self.capacity > 0;
-        if !may_wait || !is_task(waker) {
+        if !may_wait {
             return None;
         }
-        let key = self.receivers.join(waker.clone(), None);
+        let key = self.receivers.join(by.keep(), None);
         self.fast_send = false;
         Some(key)
     }

@@ -3,7 +3,7 @@
 //! All of them are notified together, and take nothing from anybody (C9).
 
 use crate::channel::state::State;
-use crate::channel::{Attempt, CloseReason, DeferredWakes, Until, WaitList, WaiterKey, WhenFull};
+use crate::channel::{CloseReason, DeferredWakes, PollWaker, Until, WaitList, WaiterKey, WhenFull};
 use std::task::Poll;
 
 impl<T> State<T> {
@@ -12,7 +12,7 @@ impl<T> State<T> {
         &mut self,
         until: Until,
         waiter: &mut Option<WaiterKey>,
-        by: &mut Attempt<'_>,
+        by: &mut PollWaker<'_>,
         deferred: &mut DeferredWakes<T>,
     ) -> Poll<()> {
         if self.has_come(until) || self.was_notified(until, waiter.as_ref()) {
