@@ -143,8 +143,8 @@ impl<T> ChannelOptions<T> {
     /// The logarithm of the number of items, for each send and receive.
     ///
     /// # Panics
-    /// Sends do where a comparison does. The panic hook then runs under the lock, and the item is dropped there. What the same call has sent before
-    /// stays sent, items that it has not come to stay in its queue, and the channel goes on.
+    /// Sends do where a comparison does. The panic hook then runs under the lock, and the item is dropped there. What the same
+    /// call has sent before stays sent, items that it has not come to stay in its queue, and the channel goes on.
     ///
     /// # Examples
     /// ```

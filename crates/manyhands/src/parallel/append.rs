@@ -33,6 +33,14 @@ pub(crate) fn append<T>(to: &mut Vec<T>, mut items: impl Iterator<Item = T>) {
     }
 }
 
+/// Gives back room of which most is not used, once all items are there.
+#[inline]
+pub(crate) fn give_back_room<T>(items: &mut Vec<T>) {
+    if items.len() < items.capacity() / 4 {
+        items.shrink_to_fit();
+    }
+}
+
 /// Items that were written, also when the next one panics.
 struct Added<'a, T> {
     to: &'a mut Vec<T>,
@@ -46,3 +54,6 @@ impl<T> Drop for Added<'_, T> {
         unsafe { self.to.set_len(self.to.len() + self.count) };
     }
 }
+
+/// No more room than this is made before it is needed: what is not used is given back, and was never touched.
+pub(crate) const ROOM_BYTES_MAX: usize = 16 << 20;

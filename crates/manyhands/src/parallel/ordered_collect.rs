@@ -7,7 +7,7 @@
 //! Unsafe: moves items within a vector and between vectors.
 
 use crate::engine::Consumer;
-use crate::parallel::append::append;
+use crate::parallel::append::{ROOM_BYTES_MAX, append, give_back_room};
 use crate::parallel::map::check_written;
 use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::runs::Runs;
@@ -49,9 +49,7 @@ impl<T> OrderedCollect<T> {
             Ok(buffer) => ordered_collect(vec![buffer]),
             Err(buffers) => ordered_collect(buffers.into_vec()),
         };
-        if items.len() < items.capacity() / 4 {
-            items.shrink_to_fit();
-        }
+        give_back_room(&mut items);
         items
     }
 }
@@ -151,9 +149,6 @@ fn ordered_collect<T>(mut buffers: Vec<Buffer<T>>) -> Vec<T> {
     unsafe { items.set_len(len) };
     items
 }
-
-/// No more room than this is made before it is needed: what is not used is given back, and was never touched.
-const ROOM_BYTES_MAX: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {

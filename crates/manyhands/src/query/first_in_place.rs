@@ -11,6 +11,7 @@
 //! Unsafe: takes over what was written in place.
 
 use crate::engine::{Consumer, Ending};
+use crate::parallel::append::{ROOM_BYTES_MAX, give_back_room};
 use crate::parallel::map::Filling;
 use crate::parallel::source::to_usize;
 use crate::query::{Items, Positional, QueryRun};
@@ -26,7 +27,8 @@ pub(crate) fn first_in_place<S: Positional, R: Send, E: Ending>(
 ) -> Vec<R> {
     let mut left = usize::try_from(items.len().min(most)).unwrap_or(usize::MAX);
     let (mut results, mut step) = (Vec::new(), STEP_FIRST);
-    let step_max = (STEP_BYTES_MAX / size_of::<R>().max(BYTES_MIN)).max(STEP_FIRST);
+    // Room for more is made only where there are as many results already.
+    let step_max = (ROOM_BYTES_MAX / size_of::<R>().max(BYTES_MIN)).max(STEP_FIRST);
     while left > 0 {
         let len = left.min(step).min(step_max.max(results.len()));
         let mut first = FirstInPlace {
@@ -45,9 +47,7 @@ pub(crate) fn first_in_place<S: Positional, R: Send, E: Ending>(
         step = step.saturating_mul(STEP_GROWTH);
     }
     drop((items, map));
-    if results.len() < results.capacity() / 4 {
-        results.shrink_to_fit();
-    }
+    give_back_room(&mut results);
     results
 }
 
@@ -108,7 +108,5 @@ impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> Consumer<T> for FirstInPlace<'_, 
 const STEP_FIRST: usize = 1 << 10;
 /// Each step is this many times as long as the one before: its end is a barrier, and runners search alone at first.
 const STEP_GROWTH: usize = 64;
-/// It makes room for no more than this, or than there are results already: what is not used is given back, and was never touched.
-const STEP_BYTES_MAX: usize = 16 << 20;
 /// An item counts as this long at least: where items take long, and are run one by one, each may be noted as a run of its own.
 const BYTES_MIN: usize = size_of::<Range<usize>>();
