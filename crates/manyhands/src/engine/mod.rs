@@ -162,6 +162,9 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(
     consumer: &mut C,
     plan: &Plan<'_>,
 ) {
+    if source.len() == 0 {
+        return;
+    }
     let Some(site) = CallSiteProfile::unrecorded(key_of::<S, C>()) else {
         return drive_looked_up(source, consumer, *plan);
     };

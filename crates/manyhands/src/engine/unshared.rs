@@ -60,10 +60,13 @@ pub(super) fn run<L: AnyLoop, O: LoopObserver>(
     let Some(start) = alone.leave(runner, |ran| observer.ran_alone(ran)) else {
         return true;
     };
+    if start == len {
+        return false;
+    }
     let whole = &frame.whole;
     let rest = Rest::of(&whole.work, start, len);
     if is_watched {
-        // The consumer may have ended before.
+        // The consumer has ended before.
         drop(rest);
         return false;
     }

@@ -98,14 +98,11 @@ impl<V> AdjacentRuns<V> {
         before.or_else(|| self.take_after(positions.end))
     }
 
-    /// The value of the only run, or all.
+    /// The value of the only run if there are no others, or all.
     #[inline]
-    pub(crate) fn into_one(self) -> Result<V, Self> {
+    pub(crate) fn into_one(self) -> Result<Option<V>, Self> {
         match self {
-            Self {
-                first: Some((_, only)),
-                later: None,
-            } => Ok(only),
+            Self { first, later: None } => Ok(first.map(|(_, only)| only)),
             several => Err(several),
         }
     }
@@ -161,7 +158,7 @@ mod tests {
         assert!(runs.insert_only(run(1..2)).is_some());
         assert!(runs.insert_only(run(0..2)).is_none());
         assert!(runs.insert_only(run(2..3)).is_some());
-        assert_eq!(runs.into_one().ok(), Some(vec![0, 1]));
+        assert_eq!(runs.into_one().ok(), Some(Some(vec![0, 1])));
     }
 
     #[test]

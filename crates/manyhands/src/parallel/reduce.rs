@@ -98,7 +98,7 @@ fn combine<T, F: Fold<T>>(
 #[inline]
 fn combined<T, F: Fold<T>>(fold: &F, runs: AdjacentRuns<Option<F::Value>>) -> Option<F::Value> {
     let runs = match runs.into_one() {
-        Ok(only) => return only,
+        Ok(only) => return only.flatten(),
         Err(runs) => runs.into_runs(),
     };
     let values = runs.filter_map(|run| run.value);
@@ -106,50 +106,51 @@ fn combined<T, F: Fold<T>>(fold: &F, runs: AdjacentRuns<Option<F::Value>>) -> Op
 }
 
 impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
-    /// Its last run. Of one without positions it has no value.
-    type Runner = Run<Option<F::Value>>;
+    /// Its last run, if it has begun one.
+    type Runner = Option<Run<Option<F::Value>>>;
 
     fn start(&self) -> Self::Runner {
-        Run::new(0..0, None)
+        None
     }
 
     #[inline]
     fn consume<I: Iterator<Item = T>>(
         &self,
-        run: &mut Self::Runner,
+        own: &mut Self::Runner,
         positions: Range<u64>,
         items: I,
     ) {
-        if run.positions.end != positions.start || self.grouping == Grouping::Fixed {
-            let next = Run::new(positions.start..positions.start, None);
-            Consumer::<T>::finish(self, mem::replace(run, next));
-        }
+        let Range { start, end } = positions;
+        let run = match own {
+            Some(run) if run.positions.end == start && self.grouping == Grouping::Any => run,
+            Some(before) => {
+                let next = Run::new(start..start, None);
+                Consumer::<T>::finish(self, Some(mem::replace(before, next)));
+                before
+            }
+            None => own.insert(Run::new(start..start, None)),
+        };
         let before = run.value.take();
-        let items = self.watch.limit(positions.start, items);
-        run.value = self.fold.fold(before, items);
+        run.value = self.fold.fold(before, self.watch.limit(start, items));
         // Last, so that the positions of a block that panics or is cut short stay missing, and nothing is combined across
         // them.
-        if self.watch.end() >= positions.end {
-            run.positions.end = positions.end;
+        if self.watch.end() >= end {
+            run.positions.end = end;
         }
     }
 
-    fn finish(&self, run: Self::Runner) {
-        if run.positions.is_empty() {
-            return;
-        }
-        let others = lock(&self.runs).insert_only(run);
+    fn finish(&self, own: Self::Runner) {
+        let run = own.filter(|run| !run.positions.is_empty());
+        let others = run.and_then(|run| lock(&self.runs).insert_only(run));
         if let Some(run) = others {
             self.join::<T>(run);
         }
     }
 
     #[inline]
-    fn finish_only(&mut self, run: Self::Runner) {
-        if run.positions.is_empty() {
-            return;
-        }
-        let others = get_mut(&mut self.runs).insert_only(run);
+    fn finish_only(&mut self, own: Self::Runner) {
+        let run = own.filter(|run| !run.positions.is_empty());
+        let others = run.and_then(|run| get_mut(&mut self.runs).insert_only(run));
         if let Some(run) = others {
             self.join::<T>(run);
         }
