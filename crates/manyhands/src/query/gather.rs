@@ -1,10 +1,10 @@
 //! Items of a pipeline in memory: as a vector in order, as its first few, or folded.
 //!
 //! Items whose positions are known are written in place to a vector of the right size. Others become a vector by
-//! `parallel/ordered_collect.rs`. Ordered collections are made of a sorted vector; others in one part for each run of
+//! `parallel/ordered_collect.rs`. Ordered collections are made of a sorted vector; strings in one part for each run of
 //! adjacent blocks on one runner, joined at the end.
 //!
-//! Not here: the methods of a query (`terminal/collect.rs`).
+//! Not here: maps and sets (`tables.rs`), and the methods of a query (`terminal/collect.rs`).
 //!
 //! Unsafe: finishes a vector that was written in place.
 

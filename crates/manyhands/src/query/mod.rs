@@ -122,6 +122,7 @@ mod pipeline;
 pub mod prelude;
 mod run;
 mod source;
+mod tables;
 mod terminal;
 
 pub use hash::buckets::Matches;

@@ -302,44 +302,47 @@ fn of_equal_items_a_collection_keeps_the_one_that_the_standard_library_keeps() {
                 self.0.hash(state);
             }
         }
-        let item = |n: usize| Named(n % 1_000, n);
-        let pair = |n: usize| (item(n), n);
-        let flat = |named: Named| (named.0, named.1);
-        let twin = || (0..3_000).map(item);
-        let set: Vec<_> = twin()
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .map(flat)
-            .collect();
-        let map = (0..3_000).map(pair).collect::<BTreeMap<_, _>>();
-        let map: Vec<_> = map.into_iter().map(|(key, n)| (flat(key), n)).collect();
-        let mut hash_set: Vec<_> = twin()
-            .collect::<HashSet<_>>()
-            .into_iter()
-            .map(flat)
-            .collect();
-        hash_set.sort_unstable();
-        let hash_map = (0..3_000).map(pair).collect::<HashMap<_, _>>();
-        let mut hash_map: Vec<_> = hash_map
-            .into_iter()
-            .map(|(key, n)| (flat(key), n))
-            .collect();
-        hash_map.sort_unstable();
-        for setting in few_settings() {
-            let query = || setting.set((0..3_000).into_par_query());
-            let found = query().map(item).collect::<BTreeSet<_>>();
-            assert!(found.into_iter().map(flat).eq(set.iter().copied()));
-            let found = query().map(pair).collect::<BTreeMap<_, _>>();
-            let found = found.into_iter().map(|(key, n)| (flat(key), n));
-            assert!(found.eq(map.iter().copied()));
-            let found = query().map(item).collect::<HashSet<_>>();
-            let mut found: Vec<_> = found.into_iter().map(flat).collect();
-            found.sort_unstable();
-            assert_eq!(found, hash_set);
-            let found = query().map(pair).collect::<HashMap<_, _>>();
-            let mut found: Vec<_> = found.into_iter().map(|(key, n)| (flat(key), n)).collect();
-            found.sort_unstable();
-            assert_eq!(found, hash_map);
+        // Some repeat thrice and some thirty times: sets and maps are made in two ways.
+        for keys in [100, 1_000] {
+            let item = |n: usize| Named(n % keys, n);
+            let pair = |n: usize| (item(n), n);
+            let flat = |named: Named| (named.0, named.1);
+            let twin = || (0..3_000).map(item);
+            let set: Vec<_> = twin()
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .map(flat)
+                .collect();
+            let map = (0..3_000).map(pair).collect::<BTreeMap<_, _>>();
+            let map: Vec<_> = map.into_iter().map(|(key, n)| (flat(key), n)).collect();
+            let mut hash_set: Vec<_> = twin()
+                .collect::<HashSet<_>>()
+                .into_iter()
+                .map(flat)
+                .collect();
+            hash_set.sort_unstable();
+            let hash_map = (0..3_000).map(pair).collect::<HashMap<_, _>>();
+            let mut hash_map: Vec<_> = hash_map
+                .into_iter()
+                .map(|(key, n)| (flat(key), n))
+                .collect();
+            hash_map.sort_unstable();
+            for setting in few_settings() {
+                let query = || setting.set((0..3_000).into_par_query());
+                let found = query().map(item).collect::<BTreeSet<_>>();
+                assert!(found.into_iter().map(flat).eq(set.iter().copied()));
+                let found = query().map(pair).collect::<BTreeMap<_, _>>();
+                let found = found.into_iter().map(|(key, n)| (flat(key), n));
+                assert!(found.eq(map.iter().copied()));
+                let found = query().map(item).collect::<HashSet<_>>();
+                let mut found: Vec<_> = found.into_iter().map(flat).collect();
+                found.sort_unstable();
+                assert_eq!(found, hash_set);
+                let found = query().map(pair).collect::<HashMap<_, _>>();
+                let mut found: Vec<_> = found.into_iter().map(|(key, n)| (flat(key), n)).collect();
+                found.sort_unstable();
+                assert_eq!(found, hash_map);
+            }
         }
     });
 }

@@ -17,8 +17,8 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     ///
     /// # Cost
     /// Vectors are written in place where positions are known. Ordered collections are built of all items, once these
-    /// are sorted. Other collections are made in parts, one for each run of adjacent blocks on one runner, and merged
-    /// by the caller.
+    /// are sorted. Maps and sets by hash are made by the caller once all items are there; where keys repeat often, in parts, as
+    /// strings are: one for each run of adjacent blocks on one runner, merged by the caller.
     ///
     /// # Panics
     /// If operators do; see [the module](crate::query).

@@ -5,6 +5,7 @@ use crate::parallel::source::OwnedItems;
 use crate::query::earliest::Earliest;
 use crate::query::gather::{gather, into_vec, joined};
 use crate::query::op::apply::{Applied, Map};
+use crate::query::tables::into_table;
 use crate::query::{AdaptItem, ConsumerAdapter, Items, Pipeline, QueryRun, drop_then};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -82,8 +83,8 @@ from_vec! {
     BinaryHeap<T> where Ord;
 }
 
-/// Collections made in parts, with what adds one of later items; and those that are sorted as a whole, and built once, as the
-/// standard library does: the last of equal keys remains, with its value.
+/// Tables, with what counts their keys; strings, made in parts, with what adds one of later items; and collections that are
+/// sorted as a whole, and built once, as the standard library does: the last of equal keys remains, with its value.
 macro_rules! from_pipeline {
     ($([$($generics:tt)*] $item:ty => $collection:ty, $made:ident by $how:expr;)*) => {$(
         impl<$($generics)*> FromQuery<$item> for $collection {
@@ -102,8 +103,8 @@ macro_rules! from_pipeline {
 }
 
 from_pipeline! {
-    [K: Eq + Hash + Send, V: Send, S: BuildHasher + Default + Send] (K, V) => HashMap<K, V, S>, joined by Self::extend;
-    [T: Eq + Hash + Send, S: BuildHasher + Default + Send] T => HashSet<T, S>, joined by Self::extend;
+    [K: Eq + Hash + Send, V: Send, S: BuildHasher + Default + Send] (K, V) => HashMap<K, V, S>, into_table by Self::len;
+    [T: Eq + Hash + Send, S: BuildHasher + Default + Send] T => HashSet<T, S>, into_table by Self::len;
     [] char => String, joined by |text: &mut Self, later| text.push_str(&later);
     ['a] &'a char => String, joined by |text: &mut Self, later| text.push_str(&later);
     ['a] &'a str => String, joined by |text: &mut Self, later| text.push_str(&later);

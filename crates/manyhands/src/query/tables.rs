@@ -1,0 +1,175 @@
+//! Items of a query as a map or a set.
+//!
+//! A table that grows with its items takes two to three times as long as one that is made with room for all, and adding a table
+//! to another one takes as long as adding its items. So where keys differ, runners gather items, and the caller makes the
+//! table of them, as an iterator's `collect` does. Where keys repeat, runners make tables, which stay small. A part's first
+//! items show which it is.
+//!
+//! Not here: which collections are tables (`terminal/from_query.rs`).
+
+use crate::engine::Ending;
+use crate::parallel::append::append;
+use crate::parallel::reduce::Fold;
+use crate::query::gather::{append_vec, fold};
+use crate::query::{Pipeline, QueryRun};
+
+/// A table of all items, of which the function gives the number of keys; `None` if the query was cancelled.
+pub(crate) fn into_table<P: Pipeline, C, E: Ending>(
+    mut pipeline: P,
+    len: fn(&C) -> usize,
+    run: &QueryRun<'_, E>,
+) -> Option<C>
+where
+    C: Default + Extend<P::Item> + IntoIterator<Item = P::Item> + Send,
+{
+    let part = fold(&mut pipeline, &IntoTable(len), run);
+    drop(pipeline);
+    part.map(|part| match part {
+        Some(Part::Items { items, .. }) => table_of(items),
+        Some(Part::Table(table)) => table,
+        None => C::default(),
+    })
+}
+
+/// The number of keys of a table.
+struct IntoTable<C>(fn(&C) -> usize);
+
+/// What was made of adjacent items.
+enum Part<T, C> {
+    Items {
+        items: Vec<T>,
+        /// Their keys are known to differ.
+        differ: bool,
+    },
+    /// Their keys repeat.
+    Table(C),
+}
+
+impl<T: Send, C> Fold<T> for IntoTable<C>
+where
+    C: Default + Extend<T> + IntoIterator<Item = T> + Send,
+{
+    type Value = Part<T, C>;
+
+    #[inline]
+    fn fold<I: Iterator<Item = T>>(
+        &self,
+        before: Option<Self::Value>,
+        added: I,
+    ) -> Option<Self::Value> {
+        let (mut items, differ) = match before {
+            Some(Part::Table(mut table)) => {
+                table.extend(added);
+                return Some(Part::Table(table));
+            }
+            Some(Part::Items { items, differ }) => (items, differ),
+            None => (Vec::new(), false),
+        };
+        append(&mut items, added);
+        if differ || items.len() < SAMPLE {
+            return Some(Part::Items { items, differ });
+        }
+        Some(self.part_of(items))
+    }
+
+    fn combine(&self, left: Self::Value, right: Self::Value) -> Self::Value {
+        match (left, right) {
+            (Part::Table(mut table), Part::Table(later)) => {
+                table.extend(later);
+                Part::Table(table)
+            }
+            (Part::Table(mut table), Part::Items { items, .. }) => {
+                table.extend(items);
+                Part::Table(table)
+            }
+            (Part::Items { mut items, .. }, Part::Table(later)) => {
+                items.extend(later);
+                let differ = true;
+                Part::Items { items, differ }
+            }
+            (Part::Items { mut items, differ }, Part::Items { items: later, .. }) => {
+                append_vec(&mut items, later);
+                Part::Items { items, differ }
+            }
+        }
+    }
+}
+
+impl<C> IntoTable<C> {
+    /// Looks at the last items whether their keys repeat.
+    fn part_of<T>(&self, mut items: Vec<T>) -> Part<T, C>
+    where
+        C: Default + Extend<T> + IntoIterator<Item = T>,
+    {
+        let sample: C = table_of(items.drain(items.len() - SAMPLE..));
+        if self.0(&sample) > SAMPLE / 2 {
+            items.extend(sample);
+            let differ = true;
+            return Part::Items { items, differ };
+        }
+        let mut table: C = table_of(items);
+        table.extend(sample);
+        Part::Table(table)
+    }
+}
+
+/// A table of these items, which is made with room for all.
+fn table_of<T, C: Default + Extend<T>>(items: impl IntoIterator<Item = T>) -> C {
+    let mut table = C::default();
+    table.extend(items);
+    table
+}
+
+/// As many items show whether keys repeat.
+const SAMPLE: usize = 1024;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{IntoTable, Part, SAMPLE};
+    use crate::parallel::reduce::Fold;
+    use std::collections::HashMap;
+
+    type Map = HashMap<usize, usize>;
+
+    /// So many items from `first` on, with as many keys.
+    fn items(first: usize, count: usize, keys: usize) -> impl Iterator<Item = (usize, usize)> {
+        (first..first + count).map(move |number| (number % keys, number))
+    }
+
+    fn part(first: usize, count: usize, keys: usize) -> Part<(usize, usize), Map> {
+        let part = IntoTable(Map::len).fold(None, items(first, count, keys));
+        part.expect("there are items")
+    }
+
+    #[test]
+    fn a_part_becomes_a_table_once_half_of_a_sample_of_its_keys_repeats() {
+        let is_table = |count, keys| matches!(part(0, count, keys), Part::Table(_));
+        assert!(!is_table(SAMPLE - 1, 1));
+        assert!(is_table(SAMPLE, SAMPLE / 2));
+        assert!(!is_table(SAMPLE, SAMPLE / 2 + 1));
+    }
+
+    #[test]
+    fn of_equal_keys_the_last_value_remains_whatever_the_parts_are() {
+        let into_table = IntoTable(Map::len);
+        let kinds = [(10, 7), (2 * SAMPLE, 7), (2 * SAMPLE, 2 * SAMPLE)];
+        for (first_count, first_keys) in kinds {
+            for (count, keys) in kinds {
+                let first = || items(0, first_count, first_keys);
+                let later = || items(first_count, count, keys);
+                let joined = into_table.combine(
+                    part(0, first_count, first_keys),
+                    part(first_count, count, keys),
+                );
+                let more = items(0, 3, 5);
+                let all = into_table.fold(Some(joined), more);
+                let found: Map = match all.expect("there are items") {
+                    Part::Items { items, .. } => items.into_iter().collect(),
+                    Part::Table(table) => table,
+                };
+                let expected: Map = first().chain(later()).chain(items(0, 3, 5)).collect();
+                assert_eq!(found, expected, "{first_keys} and {keys} keys");
+            }
+        }
+    }
+}
