@@ -8,6 +8,9 @@ use crate::sync::{Mutex, into_inner, lock};
 /// Closures to be invoked together: a tuple of 2 to 12, an array, or a vector. Sealed.
 ///
 /// Example: see [`invoke`](crate::parallel::invoke()).
+#[diagnostic::on_unimplemented(
+    note = "pass all closures in one tuple, array or vector: `invoke((|| 1, || 2))`"
+)]
 pub trait Invoke: sealed::Sealed {
     /// Their results, in the same shape.
     type Outputs;
