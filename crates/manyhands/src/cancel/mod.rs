@@ -60,7 +60,7 @@ use std::sync::{Arc, OnceLock};
 /// source.cancel();
 /// assert!(token.is_cancelled() && copy.is_cancelled());
 /// ```
-#[doc(alias = "CancellationTokenSource")]
+#[doc(alias("CancellationTokenSource", "CancellationToken"))]
 #[derive(Debug, Default)]
 pub struct TokenSource {
     callbacks: Arc<Callbacks>,

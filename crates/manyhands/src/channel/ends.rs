@@ -125,7 +125,7 @@ impl<T> Sender<T> {
     /// assert_eq!(receiver.iter().collect::<Vec<u32>>(), [0, 1, 2]);
     /// producer.join().unwrap();
     /// ```
-    #[doc(alias("WaitToWriteAsync", "writable", "poll_ready"))]
+    #[doc(alias("WaitToWriteAsync", "writable", "poll_ready", "reserve", "Permit"))]
     #[must_use = "a future does nothing unless awaited; await it, or call `wait_ready_blocking`"]
     pub fn wait_ready(&self) -> impl FusedFuture<Output = bool> + Unpin + fmt::Debug {
         self.shared.until(Until::Writable, State::is_open)

@@ -171,6 +171,7 @@ pub fn broadcast<T>(capacity: usize) -> (broadcast::Sender<T>, broadcast::Receiv
 /// assert_eq!(*receiver.changed_blocking()?, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(alias = "BroadcastBlock")]
 #[must_use]
 pub fn watch<T>(initial: T) -> (watch::Sender<T>, watch::Receiver<T>) {
     watch::channel(initial)

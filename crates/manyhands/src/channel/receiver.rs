@@ -207,6 +207,7 @@ impl<T> Receiver<T> {
     /// assert_eq!((count, items), (Ok(1), vec![1]));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
+    #[doc(alias = "BatchBlock")]
     #[must_use = "a future does nothing unless awaited; await it, or call `recv_many_blocking`"]
     pub fn recv_many<'a>(
         &'a self,

@@ -94,7 +94,6 @@ impl Control<'_> {
     /// });
     /// assert!(outcome.is_stopped());
     /// ```
-    #[doc(alias = "Stop")]
     pub fn stop(&self) {
         self.state.claim_kind(STOPPED);
         // Relaxed: see the file's header.
@@ -127,7 +126,6 @@ impl Control<'_> {
     /// Whether the loop was stopped.
     ///
     /// Example: see [`Control`].
-    #[doc(alias = "IsStopped")]
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.state.kind() == STOPPED
@@ -136,7 +134,6 @@ impl Control<'_> {
     /// Whether another body has failed or panicked.
     ///
     /// Example: see [`Control`].
-    #[doc(alias = "IsExceptional")]
     #[must_use]
     pub fn is_exceptional(&self) -> bool {
         // Relaxed: see the file's header.
@@ -157,7 +154,6 @@ impl Outcome {
     /// Whether every body ran: the loop was neither broken nor stopped.
     ///
     /// Example: see [`Outcome`].
-    #[doc(alias = "IsCompleted")]
     #[must_use]
     pub fn is_completed(&self) -> bool {
         self.lowest_break.is_none() && !self.stopped

@@ -62,6 +62,7 @@ impl<E> Failures<E> {
     /// let (position, failure) = failures.iter().next().unwrap();
     /// assert!(position == 0 && matches!(failure, Failure::Error("no")));
     /// ```
+    #[doc(alias = "InnerExceptions")]
     pub fn iter(&self) -> impl Iterator<Item = (u64, &Failure<E>)> {
         let failures = self.failures.iter();
         failures.map(|(position, failure)| (*position, failure))

@@ -178,7 +178,7 @@ pub fn try_for_each<S: Source, E: Send>(
 /// assert_eq!(parallel::map(&words, |word| word.len()), [4, 5]);
 /// assert_eq!(parallel::map(0..4, |i| i * i), [0, 1, 4, 9]);
 /// ```
-#[doc(alias("par_iter", "Select", "collect"))]
+#[doc(alias("par_iter", "Select", "collect", "ConcurrentBag"))]
 #[track_caller]
 pub fn map<S: Source, R: Send>(source: S, body: impl Fn(S::Item) -> R + Sync) -> Vec<R> {
     Options::new().map(source, body)

@@ -250,7 +250,7 @@ impl SpawnedLoopHandle {
     /// Items count when their block ends: a block takes some ten microseconds, or is one item that takes longer.
     ///
     /// Example: see [`SpawnedLoopHandle`].
-    #[doc(alias = "progress")]
+    #[doc(alias("progress", "IProgress"))]
     #[must_use]
     pub fn done(&self) -> u64 {
         // Relaxed: see the file's header.

@@ -92,7 +92,6 @@ impl RuntimeBuilder {
     /// # drop(runtime);
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
-    #[doc(alias = "HillClimbing")]
     pub fn hill_climbing(mut self, is_on: bool) -> Self {
         self.settings.hill_climbing = is_on;
         self
@@ -310,7 +309,7 @@ impl RuntimeBuilder {
     /// # let _ = runtime;
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
-    #[doc(alias = "build_global")]
+    #[doc(alias("build_global", "RAYON_NUM_THREADS"))]
     pub fn build_default(self) -> Result<&'static Runtime, BuildError> {
         let exists = || BuildError::of("the default runtime has been made already");
         // First, because making one may start tokio's driver.

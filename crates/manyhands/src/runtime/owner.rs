@@ -42,6 +42,7 @@ impl Runtime {
     /// assert_eq!((runtime.workers(), runtime.name()), (2, "requests"));
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
+    #[doc(alias("new_multi_thread", "new_current_thread"))]
     pub fn builder() -> RuntimeBuilder {
         RuntimeBuilder::default()
     }
@@ -99,7 +100,6 @@ impl Runtime {
     /// drop(entered);
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
-    #[doc(alias = "build_global")]
     pub fn enter(&self) -> EnterGuard<'_> {
         EnterGuard::new(&self.shared)
     }

@@ -42,6 +42,7 @@ use std::task::{Context, Poll, Wake, Waker};
 ///     assert_eq!(slow - quick, Duration::from_secs(60));
 /// }
 /// ```
+#[doc(alias("pause", "advance"))]
 #[doc(alias("start_paused", "TimeProvider", "FakeTimeProvider"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Simulation {

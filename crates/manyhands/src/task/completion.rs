@@ -60,6 +60,7 @@ use std::task::{Context, Poll, ready};
 /// let event = first_event.wait_blocking().unwrap();
 /// assert!(["clicked", "closed"].contains(&event));
 /// ```
+#[doc(alias("ManualResetEventSlim", "WriteOnceBlock"))]
 #[doc(alias("oneshot", "promise", "TaskCompletionSource"))]
 #[must_use]
 pub fn completion<T>() -> (Completer<T>, Completion<T>) {

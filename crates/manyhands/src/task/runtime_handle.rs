@@ -211,6 +211,7 @@ impl Runtime {
     /// A handle of this runtime, to be kept by others.
     ///
     /// Example: see [`Handle`].
+    #[doc(alias("block_on", "spawn"))]
     #[must_use]
     pub fn handle(&self) -> Handle {
         Handle::of(self.shared())

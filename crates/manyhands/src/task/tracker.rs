@@ -40,6 +40,7 @@ use std::sync::Arc;
 /// assert!(ended.is_ok() && requests.is_empty());
 /// # });
 /// ```
+#[doc(alias = "CountdownEvent")]
 #[derive(Clone)]
 pub struct TaskTracker {
     shared: Arc<Shared>,

@@ -41,7 +41,7 @@ use std::task::{Context, Poll, ready};
 /// let sleeps = (0..1_000).map(|_| time::sleep(Duration::from_millis(1)));
 /// assert_eq!(task::block_on(task::when_all(sleeps)).len(), 1_000);
 /// ```
-#[doc(alias("join_all", "Task.WhenAll"))]
+#[doc(alias("join_all", "Task.WhenAll", "WaitAll"))]
 pub fn when_all<F: Future>(futures: impl IntoIterator<Item = F>) -> WhenAll<F> {
     let futures: Box<[_]> = futures.into_iter().map(Some).collect();
     let count = futures.len();

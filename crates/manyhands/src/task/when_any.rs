@@ -21,7 +21,7 @@ use std::task::{Context, Poll};
 /// let first = task::block_on(task::when_any(tasks));
 /// assert_eq!((first.index, first.result.unwrap()), (1, 7));
 /// ```
-#[doc(alias("select_all", "Task.WhenAny"))]
+#[doc(alias("select_all", "Task.WhenAny", "WaitAny"))]
 pub fn when_any<T>(handles: impl IntoIterator<Item = JoinHandle<T>>) -> WhenAny<T> {
     let handles: Vec<_> = handles.into_iter().collect();
     assert!(!handles.is_empty(), "`when_any` needs at least one task");

@@ -19,7 +19,7 @@ use std::task::Poll;
 /// });
 /// assert_eq!(handle.join().unwrap(), "done");
 /// ```
-#[doc(alias = "Task.Yield")]
+#[doc(alias("Task.Yield", "Yield"))]
 pub fn yield_now() -> impl Future<Output = ()> + Send + Unpin + fmt::Debug {
     let mut has_yielded = false;
     poll_fn(move |context| {

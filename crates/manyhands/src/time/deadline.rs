@@ -60,7 +60,6 @@ impl TokenSource {
     ///     time::sleep_blocking(Duration::from_millis(1));
     /// }
     /// ```
-    #[doc(alias = "CancelAfter")]
     pub fn cancel_after(&self, duration: Duration) {
         self.cancel_at(timers::now().after(duration));
     }

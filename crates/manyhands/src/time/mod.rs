@@ -61,7 +61,7 @@ use std::time::{Duration, Instant};
 /// });
 /// assert_eq!(waited.unwrap(), Duration::from_secs(3600));
 /// ```
-#[doc(alias = "Stopwatch")]
+#[doc(alias("Stopwatch", "Instant"))]
 #[must_use]
 pub fn now() -> Instant {
     timers::now().to_instant()

@@ -145,6 +145,7 @@ impl<T: Clone> Receiver<T> {
     /// assert_eq!(pollster::block_on(items), [1, 2]);
     /// # Ok::<(), channel::SendError<u32>>(())
     /// ```
+    #[doc(alias = "BroadcastStream")]
     pub fn into_stream(self) -> impl FusedStream<Item = Result<T, RecvError>> + Unpin {
         NextStream::new(self.core, item)
     }

@@ -219,6 +219,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(pollster::block_on(seen), [3]);
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
+    #[doc(alias = "WatchStream")]
     pub fn into_stream(self) -> impl FusedStream<Item = Arc<T>> + Unpin {
         NextStream::new(self.core, Result::ok)
     }

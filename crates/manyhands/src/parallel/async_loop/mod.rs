@@ -67,7 +67,7 @@ use crate::parallel::Failures;
 /// task::block_on(calls);
 /// ```
 #[doc(alias("ActionBlock", "Parallel.ForEachAsync", "for_each_concurrent"))]
-#[doc(alias = "buffer_unordered")]
+#[doc(alias("buffer_unordered", "ForAsync"))]
 #[track_caller]
 pub fn for_each_async<'a, S, Fut>(
     source: S,

@@ -69,6 +69,7 @@ impl<'a, E> AsyncOptions<'a, E> {
     /// [`ConcurrencyError`] if the number or the lower limit is 0, or the limits are reversed.
     ///
     /// Example: see [`AsyncOptions::new`].
+    #[doc(alias("Semaphore", "SemaphoreSlim"))]
     #[doc(alias("MaxDegreeOfParallelism", "buffer_unordered"))]
     pub fn degree_of_parallelism(
         self,

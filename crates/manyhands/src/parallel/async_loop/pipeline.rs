@@ -181,7 +181,7 @@ impl<'a, T: Send + 'static, E: Send + 'static> AsyncResults<'a, Result<T, E>> {
     /// If `at_once` is 0.
     ///
     /// Example: see [`pipeline`].
-    #[doc(alias = "and_then")]
+    #[doc(alias("and_then", "PropagateCompletion"))]
     #[track_caller]
     pub fn try_stage<R, Fut>(
         self,

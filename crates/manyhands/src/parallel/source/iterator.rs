@@ -44,6 +44,7 @@ pub struct FromIter<I> {
 /// let longest = parallel::map_reduce(lengths, |length| length, usize::max);
 /// assert_eq!(longest, Some(3));
 /// ```
+#[doc(alias("par_drain", "par_rchunks", "par_chunk_by", "par_char_indices"))]
 #[doc(alias("par_bridge", "Partitioner.Create"))]
 pub fn from_iter<I>(iterator: I) -> FromIter<I::IntoIter>
 where
@@ -67,7 +68,7 @@ impl<I> FromIter<I> {
     /// let both = Barrier::new(2);
     /// parallel::for_each(parallel::from_iter(0..2).unbuffered(), |_| { both.wait(); });
     /// ```
-    #[doc(alias = "EnumerablePartitionerOptions.NoBuffering")]
+    #[doc(alias("EnumerablePartitionerOptions.NoBuffering", "NoBuffering"))]
     pub fn unbuffered(self) -> Self {
         Self {
             chunk_max: 1,

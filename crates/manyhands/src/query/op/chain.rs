@@ -234,7 +234,6 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let found = (0..9).into_par_query().filter(|n| *n > 10).default_if_empty(-1).to_vec();
     /// assert_eq!(found, [-1]);
     /// ```
-    #[doc(alias = "DefaultIfEmpty")]
     pub fn default_if_empty(self, default: P::Item) -> Query<'a, DefaultIfEmpty<P, P::Item>, O, E> {
         self.with(|base| DefaultIfEmpty {
             base,

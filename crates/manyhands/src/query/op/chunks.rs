@@ -115,7 +115,7 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// let chunks = (1..=5).into_par_query().chunks(2).to_vec();
     /// assert_eq!(chunks, [vec![1, 2], vec![3, 4], vec![5]]);
     /// ```
-    #[doc(alias("par_chunks", "Chunk"))]
+    #[doc(alias("par_chunks", "Chunk", "fold_chunks"))]
     pub fn chunks(self, size: usize) -> Query<'a, Materialized<Grouped<P, Chunks>>, Ordered, E> {
         assert!(size > 0, "chunk size must be non-zero");
         self.grouped(size, Chunks)

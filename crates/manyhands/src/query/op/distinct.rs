@@ -102,7 +102,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let numbers = [3, 1, 3, 2, 1];
     /// assert_eq!(numbers.into_par_query().distinct().to_vec(), [3, 1, 2]);
     /// ```
-    #[doc(alias("Distinct", "unique"))]
+    #[doc(alias = "unique")]
     pub fn distinct(self) -> Query<'a, impl Pipeline<Item = P::Item>, O, E>
     where
         P::Item: Hash + Eq,
@@ -120,7 +120,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let firsts = words.into_par_query().distinct_by(|word| word.chars().next());
     /// assert_eq!(firsts.to_vec(), ["many", "hands", "work"]);
     /// ```
-    #[doc(alias("DistinctBy", "unique_by"))]
+    #[doc(alias = "unique_by")]
     pub fn distinct_by<K: Hash + Eq + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,
@@ -137,7 +137,6 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let either = [5, 1, 5].into_par_query().union([2, 1]);
     /// assert_eq!(either.to_vec(), [5, 1, 2]);
     /// ```
-    #[doc(alias = "Union")]
     pub fn union<Q: IntoParQuery<Item = P::Item>>(
         self,
         other: Q,
@@ -156,7 +155,6 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let lengths = ["many", "make"].into_par_query().union_by(["hands", "work"], |word| word.len());
     /// assert_eq!(lengths.to_vec(), ["many", "hands"]);
     /// ```
-    #[doc(alias = "UnionBy")]
     pub fn union_by<Q, K: Hash + Eq + Send, F>(
         self,
         other: Q,
@@ -177,7 +175,6 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let both = [5, 1, 5, 2].into_par_query().intersect([2, 5, 7].par_query().copied());
     /// assert_eq!(both.to_vec(), [5, 2]);
     /// ```
-    #[doc(alias = "Intersect")]
     pub fn intersect<Q: IntoParQuery<Item = P::Item>>(
         self,
         other: Q,
@@ -196,7 +193,6 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let words = ["many", "hands", "make"].into_par_query().intersect_by([4], |word| word.len());
     /// assert_eq!(words.to_vec(), ["many"]);
     /// ```
-    #[doc(alias = "IntersectBy")]
     pub fn intersect_by<Q, K: Hash + Eq + Send + Sync, F>(
         self,
         keys: Q,
@@ -218,7 +214,6 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let rest = [5, 1, 5, 2, 1].into_par_query().except([5, 7]);
     /// assert_eq!(rest.to_vec(), [1, 2]);
     /// ```
-    #[doc(alias = "Except")]
     pub fn except<Q: IntoParQuery<Item = P::Item>>(
         self,
         other: Q,
@@ -237,7 +232,6 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let words = ["many", "hands", "make"].into_par_query().except_by([5], |word| word.len());
     /// assert_eq!(words.to_vec(), ["many"]);
     /// ```
-    #[doc(alias = "ExceptBy")]
     pub fn except_by<Q, K: Hash + Eq + Send + Sync, F>(
         self,
         keys: Q,

@@ -234,6 +234,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!([vec![1, 2], vec![], vec![3]].into_par_query().flatten().to_vec(), [1, 2, 3]);
     /// ```
+    #[doc(alias = "flatten_iter")]
     pub fn flatten(self) -> Query<'a, Flattened<P, Flatten>, O, E>
     where
         P::Item: IntoIterator<Item: Send>,

@@ -109,7 +109,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let counts = words.into_par_query().count_by(|word| *word).to_vec();
     /// assert_eq!(counts, [("to", 2), ("be", 2), ("or", 1), ("not", 1)]);
     /// ```
-    #[doc(alias("CountBy", "counts_by"))]
+    #[doc(alias = "counts_by")]
     pub fn count_by<K: Hash + Eq + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,
@@ -147,7 +147,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     ///     .to_vec();
     /// assert_eq!(sums, [(1, 9), (0, 12)]);
     /// ```
-    #[doc(alias = "AggregateBy")]
+    #[doc(alias("AggregateBy", "ConcurrentDictionary"))]
     pub fn fold_by<K, A, G, S, F, C>(
         self,
         key: G,

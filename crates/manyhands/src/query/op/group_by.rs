@@ -246,6 +246,7 @@ impl<K: Hash + Eq, T> Lookup<K, T> {
     /// assert_eq!(words.items(&4), ["many", "make"]);
     /// assert!(words.items(&9).is_empty() && !words.contains(&9));
     /// ```
+    #[doc(alias = "get")]
     pub fn items(&self, key: &K) -> &[T] {
         let hash = self.secret.hash(key);
         let number = self.groups.find(hash, |entry| entry.key == *key);
@@ -314,7 +315,6 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let by_len = by_len.map(|group| group.into_parts()).to_vec();
     /// assert_eq!(by_len, [(5, vec!["light", "hands"]), (4, vec!["many", "work"])]);
     /// ```
-    #[doc(alias = "GroupBy")]
     pub fn group_by<K: Hash + Eq + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,
@@ -341,7 +341,6 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let joined = joined.map(|(_, text)| text).to_vec();
     /// assert_eq!(joined, ["5:lighthands", "4:manywork"]);
     /// ```
-    #[doc(alias = "AggregateBy")]
     pub fn aggregate_by<K, A, F, S, G>(
         self,
         key: F,
@@ -370,7 +369,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let words = ["many", "hands", "make"].into_par_query().to_lookup(|word| word.len());
     /// assert_eq!((words.len(), words.items(&4)), (2, &["many", "make"][..]));
     /// ```
-    #[doc(alias("ToLookup", "into_group_map"))]
+    #[doc(alias = "into_group_map")]
     #[track_caller]
     pub fn to_lookup<K: Hash + Eq + Send>(
         self,

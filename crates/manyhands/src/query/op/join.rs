@@ -191,7 +191,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     ///     .join(&teams, |person| person.1, |team| team.0, |person, team| (person.0, team.1));
     /// assert_eq!(pairs.to_vec(), [("Ada", "code"), ("Alan", "logic"), ("Grace", "code")]);
     /// ```
-    #[doc(alias("Join", "inner_join"))]
+    #[doc(alias = "inner_join")]
     pub fn join<Q, K, R, F, G, M>(
         self,
         other: Q,
@@ -222,7 +222,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     ///     .left_join(&names, |id| *id, |name| name.0, |id, name| (*id, name.map(|name| name.1)));
     /// assert_eq!(found.to_vec(), [(2, Some("two")), (3, None)]);
     /// ```
-    #[doc(alias = "LeftJoin")]
+    #[doc(alias = "RightJoin")]
     pub fn left_join<Q, K, R, F, G, M>(
         self,
         other: Q,
@@ -255,7 +255,6 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// );
     /// assert_eq!(totals.to_vec(), [(1, 42), (2, 5), (3, 0)]);
     /// ```
-    #[doc(alias = "GroupJoin")]
     pub fn group_join<Q, K, R, F, G, M>(
         self,
         other: Q,

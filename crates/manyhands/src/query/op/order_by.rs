@@ -173,7 +173,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let sorted = words.par_query().copied().order_by(|word| word.len()).then_by(|word| *word);
     /// assert_eq!(sorted.to_vec(), ["many", "work", "hands", "light"]);
     /// ```
-    #[doc(alias("OrderBy", "sorted_by_key"))]
+    #[doc(alias = "sorted_by_key")]
     pub fn order_by<K: Ord + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,
@@ -190,7 +190,6 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let words = ["many", "hands", "make"].into_par_query().order_by_descending(|word| word.len());
     /// assert_eq!(words.to_vec(), ["hands", "many", "make"]);
     /// ```
-    #[doc(alias = "OrderByDescending")]
     pub fn order_by_descending<K: Ord + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,
@@ -221,7 +220,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!([3, 1, 2].into_par_query().order().take(2).to_vec(), [1, 2]);
     /// ```
-    #[doc(alias("par_sort", "Order", "sorted"))]
+    #[doc(alias("par_sort", "sorted"))]
     pub fn order(
         self,
     ) -> OrderedBy<'a, P, Compared<impl Fn(&P::Item, &P::Item) -> Ordering + Send + Sync>, E>
@@ -238,7 +237,6 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!([3, 1, 2].into_par_query().order_descending().to_vec(), [3, 2, 1]);
     /// ```
-    #[doc(alias = "OrderDescending")]
     pub fn order_descending(
         self,
     ) -> OrderedBy<'a, P, Compared<impl Fn(&P::Item, &P::Item) -> Ordering + Send + Sync>, E>
@@ -271,7 +269,6 @@ impl<'a, P: Pipeline, S: Sorting<P::Item>, E: Ending> OrderedBy<'a, P, S, E> {
     /// let words = words.then_by(|word| *word);
     /// assert_eq!(words.to_vec(), ["many", "work", "hands", "light"]);
     /// ```
-    #[doc(alias = "ThenBy")]
     pub fn then_by<K: Ord + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,
@@ -288,7 +285,6 @@ impl<'a, P: Pipeline, S: Sorting<P::Item>, E: Ending> OrderedBy<'a, P, S, E> {
     /// let pairs = pairs.then_by_descending(|pair| pair.1);
     /// assert_eq!(pairs.to_vec(), [(1, 'c'), (1, 'a'), (2, 'b')]);
     /// ```
-    #[doc(alias = "ThenByDescending")]
     pub fn then_by_descending<K: Ord + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,

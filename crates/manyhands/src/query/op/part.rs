@@ -141,7 +141,6 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// let firsts = manyhands::parallel::from_iter(even).into_par_query().take(3).to_vec();
     /// assert_eq!(firsts, [0, 2, 4]);
     /// ```
-    #[doc(alias = "Take")]
     pub fn take(self, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
         self.part(PartKind::Take, count)
     }
@@ -153,7 +152,6 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!((0..10).into_par_query().filter(|n| n % 2 == 0).skip(3).to_vec(), [6, 8]);
     /// ```
-    #[doc(alias = "Skip")]
     pub fn skip(self, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
         self.part(PartKind::Skip, count)
     }
@@ -168,7 +166,6 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!((0..10).into_par_query().take_last(2).to_vec(), [8, 9]);
     /// ```
-    #[doc(alias = "TakeLast")]
     pub fn take_last(self, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
         self.part(PartKind::TakeLast, count)
     }
@@ -183,7 +180,6 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!((0..5).into_par_query().skip_last(2).to_vec(), [0, 1, 2]);
     /// ```
-    #[doc(alias = "SkipLast")]
     pub fn skip_last(self, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
         self.part(PartKind::SkipLast, count)
     }

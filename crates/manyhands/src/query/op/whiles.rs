@@ -149,7 +149,7 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// let small = (0..1000).into_par_query().take_while(|n| n * n < 50).to_vec();
     /// assert_eq!(small, [0, 1, 2, 3, 4, 5, 6, 7]);
     /// ```
-    #[doc(alias("take_any_while", "TakeWhile"))]
+    #[doc(alias = "take_any_while")]
     pub fn take_while<F: Fn(&P::Item) -> bool + Send + Sync>(
         self,
         predicate: F,
@@ -185,7 +185,7 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!([1, 2, 9, 1].into_par_query().skip_while(|n| *n < 5).to_vec(), [9, 1]);
     /// ```
-    #[doc(alias("skip_any_while", "SkipWhile"))]
+    #[doc(alias = "skip_any_while")]
     pub fn skip_while<F: Fn(&P::Item) -> bool + Send + Sync>(
         self,
         predicate: F,

@@ -139,7 +139,6 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// use manyhands::query::prelude::*;
     /// assert!((0..100).into_par_query().any(|n| n == 7));
     /// ```
-    #[doc(alias = "Any")]
     #[track_caller]
     pub fn any(self, predicate: impl Fn(P::Item) -> bool + Sync) -> E::Output<bool> {
         let (pipeline, run) = self.into_run();
@@ -156,7 +155,6 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// use manyhands::query::prelude::*;
     /// assert!((2..10).into_par_query().all(|n| n > 1));
     /// ```
-    #[doc(alias = "All")]
     #[track_caller]
     pub fn all(self, predicate: impl Fn(P::Item) -> bool + Sync) -> E::Output<bool> {
         let (pipeline, run) = self.into_run();
@@ -174,7 +172,6 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// use manyhands::query::prelude::*;
     /// assert!((2..10).into_par_query().contains(&7));
     /// ```
-    #[doc(alias = "Contains")]
     #[track_caller]
     pub fn contains<V: Sync + ?Sized>(self, value: &V) -> E::Output<bool>
     where
@@ -218,7 +215,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// assert_eq!([7].into_par_query().single(), Ok(7));
     /// assert_eq!((0..9).into_par_query().single(), Err(SingleError::Several));
     /// ```
-    #[doc(alias("Single", "SingleOrDefault", "exactly_one"))]
+    #[doc(alias("SingleOrDefault", "exactly_one"))]
     #[track_caller]
     pub fn single(self) -> E::Output<Result<P::Item, SingleError>> {
         let (pipeline, run) = self.unordered().take_any(2).into_run();
@@ -284,7 +281,7 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!([3, 1, 2].into_par_query().order().first(), Some(1));
     /// ```
-    #[doc(alias("First", "FirstOrDefault"))]
+    #[doc(alias = "FirstOrDefault")]
     #[track_caller]
     pub fn first(self) -> E::Output<Option<P::Item>> {
         if P::IS_GATHERED {
@@ -303,7 +300,7 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!((0..10).into_par_query().filter(|n| n % 3 == 0).element_at(2), Some(6));
     /// ```
-    #[doc(alias("ElementAt", "ElementAtOrDefault", "nth"))]
+    #[doc(alias("ElementAtOrDefault", "nth"))]
     #[track_caller]
     pub fn element_at(self, index: usize) -> E::Output<Option<P::Item>> {
         self.take(index.saturating_add(1)).skip(index).first()
@@ -347,7 +344,7 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     /// assert!([1, 2].into_par_query().sequence_equal(vec![1, 2]));
     /// assert!(![1, 2].into_par_query().sequence_equal(vec![1, 2, 3]));
     /// ```
-    #[doc(alias("SequenceEqual", "eq"))]
+    #[doc(alias = "eq")]
     #[track_caller]
     pub fn sequence_equal<Q: IntoParQuery>(self, other: Q) -> E::Output<bool>
     where

@@ -160,7 +160,6 @@ impl<P: Pipeline<Item: Number>, O: Order, E: Ending> Query<'_, P, O, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!((1..=4).into_par_query().average(), Some(2.5));
     /// ```
-    #[doc(alias = "Average")]
     #[track_caller]
     pub fn average(self) -> E::Output<Option<f64>> {
         self.end_with(Adding(PhantomData), |_, sum| match sum {

@@ -158,7 +158,6 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// let even: u32 = (1..=10_u32).into_par_query().filter(|n| n % 2 == 0).sum();
     /// assert_eq!(even, 30);
     /// ```
-    #[doc(alias = "Sum")]
     #[track_caller]
     pub fn sum<V: Sum<P::Item> + Sum<V> + Send>(self) -> E::Output<V> {
         self.end_with(Summing::<V>(PhantomData), |_, sum| {
@@ -179,7 +178,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!((0..10).into_par_query().filter(|n| n % 3 == 0).count(), 4);
     /// ```
-    #[doc(alias("Count", "LongCount"))]
+    #[doc(alias = "LongCount")]
     #[track_caller]
     pub fn count(self) -> E::Output<usize> {
         self.end_with(Counting, |_, count| count.unwrap_or_default())
@@ -195,7 +194,6 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!([3, 1, 2].par_query().min(), Some(&1));
     /// ```
-    #[doc(alias = "Min")]
     #[track_caller]
     pub fn min(self) -> E::Output<Option<P::Item>>
     where
@@ -214,7 +212,6 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!(["many", "hands"].par_query().map(|word| word.len()).max(), Some(5));
     /// ```
-    #[doc(alias = "Max")]
     #[track_caller]
     pub fn max(self) -> E::Output<Option<P::Item>>
     where
@@ -353,7 +350,7 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!((0..10).into_par_query().filter(|n| n % 4 == 0).last(), Some(8));
     /// ```
-    #[doc(alias("Last", "LastOrDefault"))]
+    #[doc(alias = "LastOrDefault")]
     #[track_caller]
     pub fn last(self) -> E::Output<Option<P::Item>> {
         if P::IS_POSITIONAL {

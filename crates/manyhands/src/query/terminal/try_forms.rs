@@ -64,6 +64,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// let parsed = ["1", "2"].into_par_query().try_map(|text| text.parse::<i32>());
     /// assert_eq!(parsed.unwrap(), [1, 2]);
     /// ```
+    #[doc(alias("try_fold", "try_reduce"))]
     #[track_caller]
     pub fn try_map<R: Send, Err: Send>(
         self,
