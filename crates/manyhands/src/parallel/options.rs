@@ -165,9 +165,13 @@ impl<'a, E> Options<'a, E> {
         Options { runtime, ..self }
     }
 
-    /// Gives each runner a state of its own: `init` makes it before the runner's first body, `finish` receives it
-    /// after the last, also when a body panicked. A helper that leaves the loop for a while, for tasks that wait or
-    /// because it slows the others down, finishes its state, and makes another when it comes back.
+    /// Gives each runner, a thread that takes part in the loop, a state of its own: `init` makes it before the runner's
+    /// first body, `finish` receives it after the last, also when a body panicked. A runner that leaves the loop for a
+    /// while, for tasks that wait or because it slows the others down, finishes its state, and makes another when it comes
+    /// back.
+    ///
+    /// The bodies of `for_each` and `try_for_each` get the item, a [`Control`](crate::parallel::Control) and the state,
+    /// those of `map` and `try_map` the item and the state.
     ///
     /// # Examples
     /// ```

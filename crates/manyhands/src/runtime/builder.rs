@@ -328,7 +328,9 @@ impl RuntimeBuilder {
 #[cfg(feature = "tokio")]
 impl RuntimeBuilder {
     /// Puts tokio around every worker, and around every thread while it has [entered](crate::Runtime::enter) the
-    /// runtime or is in [`install`](crate::Runtime::install): its sockets and timers work there as they are.
+    /// runtime or is in [`install`](crate::Runtime::install) or [`Handle::block_on`](crate::Handle::block_on): its sockets
+    /// and timers work there as they are. Elsewhere tokio panics, because "there is no reactor running": also in
+    /// [`task::block_on`](crate::task::block_on) on the main thread, which has not entered the default runtime.
     ///
     /// The workers still run everything; [`tokio_driver`](crate::integrations::tokio_driver) says what tokio does, and what does
     /// not work. Guards of [`enter`](crate::Runtime::enter) must then be dropped in the reverse order of their

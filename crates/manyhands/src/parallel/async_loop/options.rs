@@ -62,8 +62,8 @@ impl<'a> AsyncOptions<'a> {
 }
 
 impl<'a, E> AsyncOptions<'a, E> {
-    /// This number of items runs at once, as long as the source has as many; with 1, one after the other, in order. Of a range the
-    /// loop finds the best number.
+    /// This number of items runs at once, as long as the source has as many; with 1, one after the other, in order. Given a
+    /// range, the loop finds the best number in it.
     ///
     /// # Errors
     /// [`ConcurrencyError`] if the number or the lower limit is 0, or the limits are reversed.

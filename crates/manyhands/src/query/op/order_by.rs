@@ -157,7 +157,8 @@ fn without_keys<K, T>(keyed: Vec<(K, T)>) -> Vec<T> {
 type OrderedBy<'a, P, S, E> = Query<'a, Materialized<OrderBy<P, S>>, Ordered, E>;
 
 impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
-    /// Sorts the items by a key, the smallest first; items with equal keys keep their order.
+    /// Sorts the items by a key, the smallest first; items with equal keys keep their order. A key that is a float is not
+    /// `Ord`: use [`order_with`](Self::order_with).
     ///
     /// The result is ordered, also if the query was not before.
     ///

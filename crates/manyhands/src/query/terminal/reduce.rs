@@ -184,7 +184,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self.end_with(Counting, |_, count| count.unwrap_or_default())
     }
 
-    /// The smallest item, the first one of equals; `None` if there are none.
+    /// The smallest item, the first one of equals; `None` if there are none. For floats: `min_by(f64::total_cmp)`.
     ///
     /// # Panics
     /// If closures of the query do; see [the module](crate::query).
@@ -202,7 +202,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self.best(|best, item| item.cmp(best).is_lt())
     }
 
-    /// The largest item, the last one of equals; `None` if there are none.
+    /// The largest item, the last one of equals; `None` if there are none. For floats: `max_by(f64::total_cmp)`.
     ///
     /// # Panics
     /// If closures of the query do; see [the module](crate::query).
