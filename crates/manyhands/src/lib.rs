@@ -49,10 +49,15 @@
 //! comes back, so a loop on a busy pool shrinks, down to its caller, and grows again.
 //!
 //! # Waiting
-//! A call that may wait is a future under its plain name ([`recv`](channel::Receiver::recv)), waits on the calling
-//! thread and declares it under that name with `_blocking` ([`recv_blocking`](channel::Receiver::recv_blocking)), and
-//! never waits with `try_` before it ([`try_recv`](channel::Receiver::try_recv)). Calls that run work on the calling thread
-//! until it is done keep the names that every Rust user knows: [`join`], [`scope`],
+//! A call that may wait has up to three names:
+//!
+//! | name | what it does |
+//! |---|---|
+//! | [`recv`](channel::Receiver::recv) | makes a future: await it |
+//! | [`recv_blocking`](channel::Receiver::recv_blocking) | waits on the calling thread; if that is a worker, another one runs in its place |
+//! | [`try_recv`](channel::Receiver::try_recv) | never waits |
+//!
+//! Calls that run work on the calling thread until it is done keep the names that every Rust user knows: [`join`], [`scope`],
 //! [`JoinHandle::join`](task::JoinHandle::join), [`block_on`](task::block_on), [`install`](Runtime::install),
 //! [`Simulation::run`](simulation::Simulation::run), loops, [`invoke`](parallel::invoke()), sorts, queries and
 //! iterators, with `try_` where bodies may fail. [`task::blocking`] declares a closure of your own that waits.

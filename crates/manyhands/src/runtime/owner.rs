@@ -63,7 +63,8 @@ impl Runtime {
         DEFAULT.get_or_init(|| Self::from_shared(current::default_runtime().to_arc()))
     }
 
-    /// Runs `f` on the calling thread with this runtime as the current one, as one of its running threads.
+    /// Runs `f` on the calling thread with this runtime as the current one. Meanwhile that thread counts as one of the
+    /// runtime's running threads.
     ///
     /// # Blocking
     /// Only as far as `f` does.
