@@ -20,8 +20,8 @@
 //!
 //! # Order
 //! A task that is spawned or woken on a worker goes to the back of that worker's queue, one from outside to the back of the
-//! runtime's. Both are first in, first out; with more than 16 workers the runtime's is so only for the tasks of one
-//! thread. Idle workers take from the queues of others, oldest first. Once in a round of 61 tasks, or of about half a
+//! runtime's. Both are first in, first out. With more than 16 workers the runtime has several queues, so that its order
+//! holds only among the tasks of one thread. Idle workers take from the queues of others, oldest first. Once in a round of 61 tasks, or of about half a
 //! millisecond where tasks are longer, a worker checks the queue for tasks from outside first, and once the queues of
 //! other workers, so no source starves another.
 //!
