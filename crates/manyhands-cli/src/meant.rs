@@ -119,7 +119,7 @@ pub(crate) enum View {
         port: u16,
         /// How often the program is asked.
         every: Duration,
-        /// Whether it, and tasks of the program, may be frozen.
+        /// Whether it may be held, and have tasks of the program polled.
         control: bool,
     },
     /// In the terminal, asked as often as this says.

@@ -158,9 +158,8 @@ pub(crate) struct TypedPage {
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["json", "text"], value_parser = clap::value_parser!(u8).range(1..=60))]
     pub(crate) per_second: u8,
 
-    /// Give the page buttons that change something: one freezes all pages, so that they hold still and the program is not
-    /// asked until it is released; in programs that allow it, such as those started with MANYHANDS_INSPECT=control, others
-    /// poll, freeze and thaw single tasks
+    /// Give the page buttons that change something: one holds all pages, so that the program is not asked until they are
+    /// released; in programs that allow it, such as those started with MANYHANDS_INSPECT=control, another polls a single task
     #[arg(long, conflicts_with_all = ["json", "text", "timeline", "stacks", "poll"])]
     pub(crate) control: bool,
 }

@@ -163,7 +163,7 @@ function drawTable(name) {
   const drawn = isFirst ? rows.slice(0, rowsAtFirst) : rows;
   if (drawn.length < rows.length) requestAnimationFrame(() => requestAnimationFrame(draw));
   drawn.forEach((row, index) => {
-    const kinds = { alarm: table.alarm?.(row), frozen: row.frozen, gone: row.change === "gone" };
+    const kinds = { alarm: table.alarm?.(row), gone: row.change === "gone" };
     const classes = Object.keys(kinds).filter((kind) => kinds[kind]).join(" ");
     const line = element("tr", undefined, { class: classes, tabindex: index === shown.row ? "0" : "-1" });
     if (table.key) {
@@ -189,7 +189,7 @@ function draw() {
   for (const tool of document.querySelectorAll("[data-for]")) tool.hidden = !tool.dataset.for.split(" ").includes(shown.tab);
   byId("pause").setAttribute("aria-pressed", String(shown.isPaused));
   byId("freeze").hidden = shown.frozen === null;
-  for (const name of ["poll", "hold"]) byId(name).hidden ||= shown.frozen === null;
+  byId("poll").hidden ||= shown.frozen === null;
   byId("freeze").setAttribute("aria-pressed", String(shown.frozen === true));
   byId("frozen").hidden = shown.frozen !== true;
   byId("tree").setAttribute("aria-pressed", String(shown.isTree));
@@ -203,7 +203,7 @@ function draw() {
   byId("deadlocks").replaceChildren(...alarms);
   if (shown.tab === "stacks") drawPicture(byId("panel-stacks"), picture(), shown.scale, wanted());
   else if (shown.tab !== "threads") drawTable(shown.tab);
-  nameHold();
+  allowPoll();
 }
 
 const filterText = () => byId("filter").value.trim().toLowerCase();
@@ -275,23 +275,8 @@ async function lookAtThreads() {
 }
 
 const chosenTask = () => byId("panel-tasks").querySelector("tbody tr[aria-selected='true']")?.dataset.key;
-const isFrozen = (number) => shown.last?.view.tasks.some((task) => task.number === number && task.frozen) ?? false;
-
-// The chosen task is frozen, or thawed: the program polls it no more, or again.
-async function holdTask() {
-  const number = chosenTask();
-  if (shown.tab !== "tasks" || shown.frozen === null || number === undefined) return;
-  const wish = isFrozen(number) ? "thaw-task" : "freeze-task";
-  const answer = await fetch(`${wish}?task=${number}`, { method: "POST", headers });
-  if (!answer.ok) throw new Error(await answer.text());
-}
-
-// Says what that does to the chosen task. Without one there is nothing to do.
-function nameHold() {
-  const number = chosenTask();
-  byId("hold").firstChild.data = isFrozen(number) ? "Thaw the task " : "Freeze the task ";
-  for (const name of ["poll", "hold"]) byId(name).disabled = number === undefined;
-}
+// Without a chosen task there is none to poll.
+const allowPoll = () => (byId("poll").disabled = chosenTask() === undefined);
 
 // The chosen task is polled once more, to see where it waits. It takes that for a wake.
 async function pollTask() {
@@ -310,18 +295,12 @@ function say(text, isLost) {
   status.classList.toggle("lost", isLost);
 }
 
-const frozenOf = ({ tasks }) => {
-  const number = tasks.filter((task) => task.frozen).length;
-  return number > 0 ? [`${number} frozen`] : [];
-};
-
 function summary({ process, view }) {
   const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
   const all = view.tasks.length + view.tasks_left_out;
   const parts = [
     `process ${process}`,
     count(all, "task"),
-    ...frozenOf(view),
     count(view.loops.length, "running loop"),
     count(view.channels.length + view.channels_left_out, "channel"),
   ];
@@ -444,7 +423,6 @@ const actions = {
     if (!answer.ok) throw new Error(await answer.text());
   },
   poll: pollTask,
-  hold: holdTask,
   close: () => (byId("polled").hidden = true),
   look: lookAtThreads,
   methods: lookAtTasks,
@@ -517,7 +495,7 @@ document.addEventListener("focusin", ({ target }) => {
   for (const other of rows) other.setAttribute("aria-selected", String(other === row));
   shown.row = rows.indexOf(row);
   shown.chosen = row.dataset.key;
-  nameHold();
+  allowPoll();
 });
 
 const keys = {
@@ -530,7 +508,6 @@ const keys = {
   v: () => pictures.includes(shown.tab) && byId("method").focus(),
   s: () => ["tasks", "stacks"].includes(shown.tab) && byId("state").focus(),
   o: () => act("poll"),
-  h: () => act("hold"),
   Escape: () => act("close"),
   r: () => ["threads", "workers"].includes(shown.tab) && act("look"),
   l: () => byId("timeline").hidden || act("timeline"),

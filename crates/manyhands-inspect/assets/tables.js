@@ -36,9 +36,7 @@ const priorityOf = ({ priority }) => (priority === "normal" ? "" : priority ?? "
 // Of a channel without a name the end of its address.
 const withoutAddress = (text) => text.replace(/ [0-9a-f]{4,}([0-9a-f]{5})$/gm, " …$1");
 
-// A task that was frozen while it waits, waits until it is woken.
-const stateOfTask = ({ state, frozen, deadlocked }) =>
-  [state, frozen && state !== "frozen" ? "frozen" : "", deadlocked ? "deadlocked" : ""].filter(Boolean).join(", ");
+const stateOfTask = ({ state, deadlocked }) => (deadlocked ? `${state}, deadlocked` : state);
 
 const stateOf = ({ load, capacity }) => {
   if (load === null) return "in use";
@@ -213,11 +211,8 @@ export const tables = {
   },
 };
 
-// Whether a task is in this state; `deadlocked` is one, and `frozen` whatever else a frozen task does.
-export const hasState = (task, state) => {
-  if (state === "deadlocked") return task.deadlocked;
-  return task.state === state || (state === "frozen" && task.frozen === true);
-};
+// Whether a task is in this state; `deadlocked` is one.
+export const hasState = (task, state) => (state === "deadlocked" ? task.deadlocked : task.state === state);
 
 // The rows as a tree: each below the one that `parent` names, with its depth. A parent that is not shown is a root's.
 export function asTree(rows) {

@@ -237,34 +237,6 @@ impl Client {
         Ok(polled)
     }
 
-    /// Freezes the task with this number: it is not polled until it is thawed, by [`thaw_task`](Self::thaw_task) over any
-    /// connection, or by the end of this one, or because nothing was asked over this one for a minute. What waits for it waits. True if it is being polled now: then it is held before
-    /// its next poll.
-    ///
-    /// # Errors
-    /// When the connection breaks, the program does not allow that others act on it, or no such future of its own exists.
-    pub fn freeze_task(&mut self, number: &str) -> Result<bool, Error> {
-        let mut is_running = false;
-        let request = serde_json::json!({ "freeze": number });
-        self.ask(&format!("{request}\n"), |_, line| {
-            if let Line::End(end) = line {
-                is_running = end.running;
-            }
-            Ok(())
-        })?;
-        Ok(is_running)
-    }
-
-    /// Thaws the task with this number, also if another connection has frozen it. If a poll of it was held back, it is polled now.
-    ///
-    /// # Errors
-    /// When the connection breaks, the program does not allow that others act on it, or the task is not frozen or does not
-    /// exist.
-    pub fn thaw_task(&mut self, number: &str) -> Result<(), Error> {
-        let request = serde_json::json!({ "thaw": number });
-        Ok(self.ask(&format!("{request}\n"), |_, _| Ok(()))?)
-    }
-
     fn for_each_line(
         &mut self,
         tasks_max: usize,

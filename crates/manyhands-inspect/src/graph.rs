@@ -251,7 +251,7 @@ impl<'a> Key<'a> {
             deadlocked,
             work: work(&task.kind, &task.type_name),
             spawned_at: task.spawned_at.as_deref(),
-            state: if task.frozen { "frozen" } else { &task.state },
+            state: &task.state,
             frames: task.frames.iter().map(frame_key).collect(),
             waits: waits
                 .map(|wait| KeyWait {

@@ -24,7 +24,7 @@ pub struct Group {
     pub type_name: String,
     /// File, line and column of their spawning.
     pub spawned_at: Option<String>,
-    /// `queued`, `running`, `waiting`, `blocked` or `frozen`.
+    /// `queued`, `running`, `waiting` or `blocked`.
     pub state: String,
     /// The kind of the first thing that they wait for; `outside` if nothing is recorded but they have wakers.
     pub waits_for: Option<String>,

@@ -93,7 +93,6 @@ fn without_waits(state: &str) -> &str {
         "queued" => "is queued",
         "blocked" => "blocks its thread",
         "waiting" => "waits for what is not recorded",
-        "frozen" => "is frozen",
         other => other,
     }
 }

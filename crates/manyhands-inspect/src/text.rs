@@ -6,8 +6,8 @@ use crate::reports::reports_text;
 use crate::wire::{Channel, Runtime, Task, View};
 use crate::words::{
     PATH_CHARS_MAX, Resources, TASK_COLUMNS, TYPE_CHARS_MAX, deadlocked_tasks, frames_of, label,
-    name_of_channel, percent_done, priority_of, runners_of, short, state_of, state_of_channel,
-    tail, time, waits_of, worker_of,
+    name_of_channel, percent_done, priority_of, runners_of, short, state_of_channel, tail, time,
+    waits_of, worker_of,
 };
 use crate::workers::{TasksOfWorkers, threads_added};
 use comfy_table::{LineStyle, Table, TableStyle};
@@ -103,9 +103,9 @@ fn tasks(view: &View) -> String {
     let deadlocked = deadlocked_tasks(view);
     for task in &view.tasks {
         let state = if deadlocked.contains(task.number.as_str()) {
-            format!("{}, deadlocked", state_of(task))
+            format!("{}, deadlocked", task.state)
         } else {
-            state_of(task)
+            task.state.clone()
         };
         let lines: Vec<&str> = task.waits.iter().map(|wait| short(&wait.at)).collect();
         table.add_row([

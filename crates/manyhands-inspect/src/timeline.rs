@@ -183,7 +183,7 @@ impl Timeline {
 
     fn count(&mut self, view: &View, now_us: u64) {
         let mut states = BTreeMap::from(
-            ["queued", "running", "waiting", "blocked", "frozen"].map(|state| (state, 0_usize)),
+            ["queued", "running", "waiting", "blocked"].map(|state| (state, 0_usize)),
         );
         for task in &view.tasks {
             if let Some(count) = states.get_mut(task.state.as_str()) {

@@ -112,11 +112,8 @@ pub struct Task {
     pub runtime: Option<u32>,
     /// The number of the worker that ran it last.
     pub worker: Option<usize>,
-    /// `queued`, `running`, `waiting`, `blocked`, or `frozen` if it would be polled, but is held until it is thawed.
+    /// `queued`, `running`, `waiting` or `blocked`.
     pub state: String,
-    /// Somebody has frozen it: it is not polled until it is thawed. In the meantime it may wait as before.
-    #[serde(default)]
-    pub frozen: bool,
     /// Microseconds in this state.
     pub in_state_us: u64,
     /// Microseconds since it was spawned.
@@ -324,9 +321,6 @@ pub(crate) struct End {
     pub(crate) channels_left_out: usize,
     #[serde(default)]
     pub(crate) groups_left_out: usize,
-    /// Of a task that was frozen.
-    #[serde(default)]
-    pub(crate) running: bool,
 }
 
 /// Why there is no answer.
@@ -371,7 +365,6 @@ pub(crate) mod tests {
             runtime: None,
             worker: None,
             state: "running".to_owned(),
-            frozen: false,
             in_state_us: 1,
             age_us: 1,
             busy_us: 1,

@@ -125,16 +125,6 @@ pub(crate) fn deadlocked_tasks(view: &View) -> HashSet<&str> {
     rings.map(|task| task.number.as_str()).collect()
 }
 
-/// What it does, and whether it is frozen meanwhile.
-pub(crate) fn state_of(task: &Task) -> String {
-    let state = &task.state;
-    if task.frozen && state != "frozen" {
-        format!("{state}, frozen")
-    } else {
-        state.clone()
-    }
-}
-
 /// Its priority, if that is not the usual one.
 pub(crate) fn priority_of(task: &Task) -> &str {
     let priority = task.priority.as_deref();

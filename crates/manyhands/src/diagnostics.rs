@@ -54,11 +54,6 @@
 //! A task that waits has no stack. Where the program allows it, `manyhands inspect --poll` has one task polled once more, and the
 //! thread that does so copies its stack at each place where the task is about to wait again.
 //!
-//! # Freezing
-//! Where the program allows it, a user of the page of `manyhands inspect --control` can freeze a future that this
-//! library polls: it is not polled until it is thawed, at the latest when the command ends. What waits for it goes on waiting.
-//! A task that is cancelled while it is frozen is dropped all the same.
-//!
 //! # Cost
 //! Without the feature nothing. With it, eight bytes for each task, and one load and a branch where a task is spawned,
 //! runs, waits and is woken, and where a loop begins. While recording is open, each of these takes a short lock and reads
@@ -70,7 +65,7 @@
 //! A snapshot shows names, types and source paths. Stacks show addresses of functions, and so also where the system has
 //! put them. The socket is in a folder that only its user may enter, and the program refuses a
 //! connection unless it comes from that user or from root. The protocol only reads, unless the program has called
-//! `allow_control` or was started with `MANYHANDS_INSPECT=control`: then a waiting task can be polled, and a task frozen, on request.
+//! `allow_control` or was started with `MANYHANDS_INSPECT=control`: then a waiting task can be polled on request.
 //!
 //! # Examples
 //! A task that waits for ever is listed with how often it was polled. Nothing that it waits for is recorded:

@@ -1,6 +1,4 @@
 //! Whether what the pages show is frozen. Nothing happens in the program for that: it is only not asked.
-//!
-//! Not here: tasks that are frozen (`task_freeze.rs`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -163,8 +163,7 @@ pub(super) async fn check(
 }
 
 /// The paths of requests that change something: what the pages show, or a task.
-pub(super) const CHANGES: [&str; 5] =
-    ["/freeze", "/release", "/poll", "/freeze-task", "/thaw-task"];
+pub(super) const CHANGES: [&str; 3] = ["/freeze", "/release", "/poll"];
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         CONTENT_SECURITY_POLICY,

@@ -13,7 +13,6 @@ mod looks;
 mod methods;
 mod one_at_a_time;
 mod poll;
-mod task_freeze;
 mod threads;
 
 use crate::error::Error;
@@ -23,7 +22,6 @@ use crate::page::freeze::Freeze;
 use crate::page::guard::{CHANGES, Guard};
 use crate::page::looks::Looks;
 use crate::page::one_at_a_time::OneAtATime;
-use crate::page::task_freeze::{TaskFreezer, Wish};
 use crate::page::threads::{EVERY, Threads, asking};
 use crate::record::record_timeline;
 use crate::wire::View;
@@ -52,7 +50,7 @@ pub struct PageSettings {
     /// At most this number of tasks and of channels.
     pub tasks_max: usize,
     /// Whether who looks may freeze what all pages show, for which the program is only asked no more; and may have single tasks
-    /// polled, frozen and thawed, if the program allows it.
+    /// polled, if the program allows it.
     pub control: bool,
 }
 
@@ -83,11 +81,7 @@ pub fn serve_page(
             let socket = socket.clone();
             move |task: String| poll::poll(&socket, &task)
         };
-        let freezer = TaskFreezer::new(socket.clone());
         let on_request = OnRequest {
-            wishes: OneAtATime::new(freeze.clone(), move |(wish, task): (Wish, String)| {
-                freezer.ask(wish, &task)
-            }),
             threads: Threads::begin(EVERY, freeze.clone(), move || asking(socket)),
             timelines: OneAtATime::new(freeze.clone(), timeline),
             polls: OneAtATime::new(freeze.clone(), polled),
@@ -113,7 +107,6 @@ struct OnRequest {
     threads: Threads,
     timelines: OneAtATime<()>,
     polls: OneAtATime<String>,
-    wishes: OneAtATime<(Wish, String)>,
 }
 
 impl Server {
@@ -145,7 +138,7 @@ impl Server {
         for Asset { path, kind, text } in ASSETS {
             router = router.route(path, get(async move || ([(CONTENT_TYPE, kind)], text)));
         }
-        let [freeze_path, release_path, poll_path, freeze_task, thaw_task] = CHANGES;
+        let [freeze_path, release_path, poll_path] = CHANGES;
         let router = router
             .route(freeze_path, post(freeze))
             .route(release_path, post(release))
@@ -167,12 +160,6 @@ impl Server {
                 Router::new()
                     .route(poll_path, post(poll_task))
                     .with_state(self.on_request.polls),
-            )
-            .merge(
-                Router::new()
-                    .route(freeze_task, post(|of, about| wish(of, Wish::Freeze, about)))
-                    .route(thaw_task, post(|of, about| wish(of, Wish::Thaw, about)))
-                    .with_state(self.on_request.wishes),
             )
             .layer(guarded);
         manyhands_page::serve(self.listener, router).await;
@@ -203,31 +190,12 @@ async fn timeline(State(timelines): State<OneAtATime<()>>) -> Response {
 /// Where a task waits that is polled once more for that, as text.
 async fn poll_task(State(polls): State<OneAtATime<String>>, RawQuery(query): RawQuery) -> Response {
     let Some(task) = query.as_deref().and_then(poll::task_of) else {
-        return no_task_named();
+        return (StatusCode::BAD_REQUEST, "no task of this number").into_response();
     };
     match polls.ask(task).await {
         Ok(text) => text.into_response(),
         Err(refusal) => refusal.into_response(),
     }
-}
-
-/// What a task does that is frozen or thawed, as text.
-async fn wish(
-    State(wishes): State<OneAtATime<(Wish, String)>>,
-    wish: Wish,
-    RawQuery(query): RawQuery,
-) -> Response {
-    let Some(task) = query.as_deref().and_then(poll::task_of) else {
-        return no_task_named();
-    };
-    match wishes.ask((wish, task)).await {
-        Ok(text) => text.into_response(),
-        Err(refusal) => refusal.into_response(),
-    }
-}
-
-fn no_task_named() -> Response {
-    (StatusCode::BAD_REQUEST, "no task of this number").into_response()
 }
 
 /// What the program does now, as JSON.

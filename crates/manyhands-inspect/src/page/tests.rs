@@ -4,7 +4,6 @@ mod connections;
 mod first_looks;
 mod polls;
 mod reports;
-mod task_freezes;
 
 use super::{OnRequest, PageSettings, Server};
 use crate::error::Error;
@@ -14,7 +13,6 @@ use crate::page::assets::{ASSETS, Asset};
 use crate::page::freeze::Freeze;
 use crate::page::guard::CHANGES;
 use crate::page::one_at_a_time::OneAtATime;
-use crate::page::task_freeze::Wish;
 use crate::page::threads::Threads;
 use crate::stacks::Stacks;
 use crate::thread_graph::tests::{thread, waiting};
@@ -90,9 +88,6 @@ fn begin_with(
                 threads: Threads::begin(every, freeze.clone(), || threads),
                 timelines: OneAtATime::new(freeze.clone(), |()| timeline()),
                 polls: OneAtATime::new(freeze.clone(), |task: String| polls::poll(&task)),
-                wishes: OneAtATime::new(freeze.clone(), |(wish, task): (Wish, String)| {
-                    task_freezes::answer(wish, &task)
-                }),
             };
             let server = Server::bind(&settings, 7, freeze, look, on_request).await;
             let server = server.unwrap();

@@ -74,9 +74,6 @@ fn headline(state: &State, room: usize) -> Line<'static> {
     let running = workers().filter(|worker| worker.state == "running").count();
     let states = ["running", "waiting", "blocked", "queued"];
     let states = states.map(|name| format!("{} {name}", in_state(name)));
-    let frozen = tasks.iter().filter(|task| task.frozen).count();
-    let frozen = (frozen > 0).then(|| format!("{frozen} frozen"));
-    let states: Vec<String> = states.into_iter().chain(frozen).collect();
     let parts = [
         format!(" {running} of {} workers run", workers().count()),
         format!(" · {} tasks", tasks.len().saturating_add(*tasks_left_out)),

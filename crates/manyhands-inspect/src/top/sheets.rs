@@ -6,8 +6,7 @@ use crate::top::sheet::{Cell, Row, Sheet};
 use crate::wire::{Channel, Task, View};
 use crate::words::{
     Resources, TASK_COLUMNS, deadlocked_tasks, frames_of, label, name_of_channel, percent_done,
-    priority_of, runners_of, short, state_of, state_of_channel, time, waits_for, waits_of,
-    worker_of,
+    priority_of, runners_of, short, state_of_channel, time, waits_for, waits_of, worker_of,
 };
 use crate::workers::{TasksOfWorkers, threads_added};
 
@@ -86,7 +85,7 @@ fn tasks(view: &View) -> Sheet {
             cells: vec![
                 number(&task.number),
                 label(task).into(),
-                state_of(task).into(),
+                task.state.clone().into(),
                 duration(task.in_state_us),
                 waits_of(task, &resources).join(", ").into(),
                 frames_of(task).join(", ").into(),

@@ -102,13 +102,8 @@ impl Nothing {
 
     pub(crate) fn seen(&self, _spawn: impl FnOnce()) {}
 
-    pub(crate) fn run(
-        &self,
-        _id: usize,
-        _worker: Option<(usize, &Self)>,
-        _waker: impl FnOnce() -> Option<Waker>,
-    ) -> Option<Self> {
-        Some(Self)
+    pub(crate) fn run(&self, _id: usize, _worker: Option<(usize, &Self)>) -> Self {
+        Self
     }
 
     pub(crate) fn end(self, _is_over: bool, _wakers: impl FnOnce() -> Option<u32>) {}
@@ -116,10 +111,6 @@ impl Nothing {
     pub(crate) fn woken(&self) {}
 
     pub(crate) fn ended(&self) {}
-
-    pub(crate) fn wait_for_thaw(&self) -> bool {
-        false
-    }
 
     // Sets of tasks, their names, and those of frames.
 

@@ -57,17 +57,11 @@ impl Simulator {
     }
 
     /// Runs one of the tasks that can run, or leaves the turn to the main future. If none can run, sets the clock to
-    /// the next timer; but while a task that could run is frozen, time stands still.
+    /// the next timer.
     pub(crate) fn turn(&mut self, can_main_run: bool) -> Turn {
         self.collect();
         let candidates = self.runnable.len() + usize::from(can_main_run);
         if candidates == 0 {
-            let has_waited = self.shared.number.wait_for_thaw();
-            // What was thawed before that is queued.
-            self.collect();
-            if has_waited || !self.runnable.is_empty() {
-                return Turn::Other;
-            }
             return self.go_to_next_timer();
         }
         let chosen = self.next_random() % candidates as u64;

@@ -62,8 +62,7 @@ impl Simulation {
     /// finished then are dropped.
     ///
     /// # Errors
-    /// [`Deadlock`] when nothing can run and no timer is set. A task that is frozen over the socket of the feature
-    /// `inspect` is waited for.
+    /// [`Deadlock`] when nothing can run and no timer is set.
     ///
     /// # Panics
     /// If the future does, or if it blocks the thread, because no other thread could wake it. A panic of a task goes

@@ -25,7 +25,6 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::panic::Location;
 use std::pin::Pin;
 use std::ptr::NonNull;
-use std::task::Waker;
 
 /// See [`steps`].
 pub(super) type CellRef<'part> = steps::CellRef<'part, Header>;
@@ -194,21 +193,19 @@ impl<'part> CellRef<'part> {
     }
 
     /// Runs or polls the task by `run`, which says whether it is over, and records that if recording is open. `wakers`: how
-    /// many there are of a task that is not over. If the task is frozen, it is not run, and not over; `waker` is then asked
-    /// for a waker of it, and a task that has none is never frozen.
+    /// many there are of a task that is not over.
     #[inline]
     pub(super) fn run_by(
         self,
         run: impl FnOnce() -> bool,
         wakers: impl FnOnce() -> Option<u32>,
-        waker: impl FnOnce() -> Option<Waker>,
     ) -> bool {
         let run = move || {
             let _span = self.span();
             run()
         };
         if recording::is_open() {
-            self.run_recorded(run, wakers, waker)
+            self.run_recorded(run, wakers)
         } else {
             run()
         }
@@ -222,15 +219,11 @@ impl<'part> CellRef<'part> {
         self,
         run: impl FnOnce() -> bool,
         wakers: impl FnOnce() -> Option<u32>,
-        waker: impl FnOnce() -> Option<Waker>,
     ) -> bool {
         self.record.seen(|| self.record_spawn());
         let worker =
             current::worker().and_then(|(slot, shared)| Some((slot.worker()?, &shared.number)));
-        // None: it must not run.
-        let Some(running) = self.record.run(self.id(), worker, waker) else {
-            return false;
-        };
+        let running = self.record.run(self.id(), worker);
         let is_over = run();
         running.end(is_over, wakers);
         is_over

@@ -85,6 +85,6 @@ impl ClosureCell for Header {
         );
         // SAFETY: from the cell's own table; claimed.
         let run = || unsafe { (cell.vtable().run)(cell, step) };
-        cell.run_by(run, || None, || None);
+        cell.run_by(run, || None);
     }
 }

@@ -97,8 +97,7 @@ impl FutureCell for Header {
         // SAFETY: from the cell's own table; the future is there.
         let run = || unsafe { (cell.vtable().run)(cell, Step::Run) };
         let poll = || budget::during_poll(run);
-        let waker = || Some(Borrowed::of(cell).clone());
-        if cell.run_by(poll, || cell.state.wakers(), waker) {
+        if cell.run_by(poll, || cell.state.wakers()) {
             // SAFETY: the poll has done so.
             return Polled::Ended(unsafe { runner.ended() });
         }

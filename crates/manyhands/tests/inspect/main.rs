@@ -11,8 +11,6 @@ mod channels;
 mod deadlocks;
 mod environment;
 mod frames;
-mod freezes;
-mod freezes_at_once;
 mod groups;
 mod lines;
 mod loops;

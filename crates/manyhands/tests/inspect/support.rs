@@ -3,7 +3,6 @@
 use manyhands::diagnostics;
 use manyhands::inspect::{self, Snapshot, TaskSnapshot, TaskState};
 use manyhands::task::{self, JoinHandle};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -75,12 +74,6 @@ pub(crate) fn assert_waits_at(task: &TaskSnapshot, (file, text): Source, parts: 
         let line = text.lines().nth(wait.at.line() as usize - 1).unwrap();
         assert!(line.contains(part), "{line}: {task:?}");
     }
-}
-
-/// For tests that have several connections at a time, of which the process answers eight: no two of them run at once.
-pub(crate) fn one_with_connections() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Numbers that look random, the same for the same seed.

@@ -14,14 +14,8 @@ pub(super) enum Refused {
     NoSuchTask,
     /// It does not wait without a thread, or another library's executor polls it.
     NotWaiting,
-    /// It is not polled before it is thawed.
-    Frozen,
     /// No worker has polled it in time. It will be polled when one gets to it.
     Late,
-    /// It is a closure or a thread, or another library's executor polls it.
-    NotFreezable,
-    /// It is to be thawed, but is not frozen.
-    NotFrozen,
     /// Stacks cannot be copied.
     NoCopies(NoCopies),
 }
@@ -38,10 +32,7 @@ impl Refused {
             Self::NotWaiting => {
                 "only a future that waits, and that this library polls, can be polled on request"
             }
-            Self::Frozen => "the task is frozen, so it is not polled before it is thawed",
             Self::Late => "no worker has polled the task within two seconds; it is queued",
-            Self::NotFreezable => "only a future that this library polls can be frozen",
-            Self::NotFrozen => "the task is not frozen",
             Self::NoCopies(NoCopies::SignalInUse) => {
                 "this program handles SIGURG itself, which stacks are asked for with"
             }

@@ -7,11 +7,9 @@
 
 use crate::inspect::analysis::starvation_looks::{Look, StarvationLooks};
 use crate::inspect::serve::changes::SentOfProgram;
-use crate::inspect::serve::freezer::Freezer;
-use crate::inspect::serve::json::Object;
 use crate::inspect::serve::refused::Refused;
 use crate::inspect::serve::wire::{say, say_all};
-use crate::inspect::serve::{freezer, groups, poll_once, reports, socket, stacks, wire};
+use crate::inspect::serve::{groups, poll_once, reports, socket, stacks, wire};
 use crate::inspect::tasks::take::snapshot_of_waits_for_tasks;
 use crate::recording::enabled::loops::last_reports as loop_reports;
 use crate::recording::{TaskNumber, elapsed, opening};
@@ -79,12 +77,11 @@ pub fn serve_at(path: impl AsRef<Path>) -> io::Result<()> {
 }
 
 /// Lets clients of the socket also act on the program: have a waiting task polled once, to see the stacks of the places where
-/// it waits, and have a task frozen, so that it is not polled until it is thawed. Without this call, and without
-/// `MANYHANDS_INSPECT=control` in the environment, the socket only reads. What was allowed stays allowed.
+/// it waits. Without this call, and without `MANYHANDS_INSPECT=control` in the environment, the socket only reads. What was
+/// allowed stays allowed.
 ///
 /// A task that is polled so is woken without a reason. Futures have to expect that; but one that counts its polls, or does
-/// something else in each of them, does so once more. What waits for a frozen task waits until it is thawed; that is at the
-/// latest when the connection ends over which it was frozen, or has asked nothing for a minute.
+/// something else in each of them, does so once more.
 ///
 /// # Examples
 /// ```
@@ -169,7 +166,7 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
     answer_all(&connection, answers, Memory::default())
 }
 
-/// Answers requests until the other side is done, or has asked nothing for too long. Then what it has frozen is thawed.
+/// Answers requests until the other side is done, or has asked nothing for too long.
 fn answer_all(
     connection: &InTime<'_>,
     mut answers: BufWriter<&InTime<'_>>,
@@ -200,7 +197,7 @@ fn answer_all(
 }
 
 /// A connection over which each request has to come in time: whole, and after the answer to the one before has been taken. Bytes
-/// that come or go one by one win no time, so a client that has frozen tasks holds them only as long as it asks.
+/// that come or go one by one win no time.
 struct InTime<'stream> {
     stream: &'stream UnixStream,
     /// When the time of the next request began.
@@ -233,31 +230,21 @@ impl Write for &InTime<'_> {
     }
 }
 
-/// What was sent, seen and done over a connection so far.
+/// What was sent and seen over a connection so far.
 #[derive(Default)]
 struct Memory {
     sent: SentOfProgram,
     looks: StarvationLooks,
-    freezer: Freezer,
 }
 
 fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::Result<()> {
     let Some(request) = wire::Request::parse(request) else {
         let message = "a request is an object of JSON with a text `get` and a number `tasks_max`, \
-                       or with a text `poll`, `freeze` or `thaw`";
+                       or with a text `poll`";
         return say(answers, &wire::error("malformed", message));
     };
     if let Some(task) = request.poll {
         return send_polled(answers, &task);
-    }
-    if let Some(task) = request.freeze {
-        let is_running = task_to_act_on(&task).and_then(|task| memory.freezer.freeze(task));
-        let end = is_running.map(|is_running| wire::end("freeze").with("running", is_running));
-        return say_done(answers, end);
-    }
-    if let Some(task) = request.thaw {
-        let thawed = task_to_act_on(&task).and_then(freezer::thaw);
-        return say_done(answers, thawed.map(|()| wire::end("thaw")));
     }
     let tasks_max = request.tasks_max.unwrap_or(TASKS_DEFAULT);
     let tasks_max = usize::try_from(tasks_max).unwrap_or(usize::MAX);
@@ -271,7 +258,7 @@ fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::
         Some("stacks") => stacks::send(answers),
         _ => {
             let message = "`get` is \"snapshot\", \"changes\", \"deadlocks\", \"reports\", \"groups\" or \
-                           \"stacks\", or `poll`, `freeze` or `thaw` is the number of a task";
+                           \"stacks\", or `poll` is the number of a task";
             say(answers, &wire::error("unknown_request", message))
         }
     }
@@ -307,25 +294,19 @@ fn send_reports(answers: &mut impl Write) -> io::Result<()> {
     say(answers, &end.line())
 }
 
-/// Has a task polled, and sends what was seen of it.
+/// Has a task polled, if the program allows it, and sends what was seen of it.
 fn send_polled(answers: &mut impl Write, task: &str) -> io::Result<()> {
-    match task_to_act_on(task).and_then(poll_once::poll_once) {
+    // Relaxed: nothing else is published by it.
+    let polled = if IS_CONTROL_ALLOWED.load(Ordering::Relaxed) {
+        let number = TaskNumber::from_text(task).ok_or(Refused::NoSuchTask);
+        number.and_then(poll_once::poll_once)
+    } else {
+        Err(Refused::NotAllowed)
+    };
+    match polled {
         Ok(polled) => stacks::send_polled(answers, &polled),
         Err(refused) => say(answers, &refused.line()),
     }
-}
-
-/// The task of this number, where a client may act on it.
-fn task_to_act_on(task: &str) -> Result<TaskNumber, Refused> {
-    // Relaxed: nothing else is published by it.
-    if !IS_CONTROL_ALLOWED.load(Ordering::Relaxed) {
-        return Err(Refused::NotAllowed);
-    }
-    TaskNumber::from_text(task).ok_or(Refused::NoSuchTask)
-}
-
-fn say_done(answers: &mut impl Write, done: Result<Object, Refused>) -> io::Result<()> {
-    say(answers, &done.map_or_else(Refused::line, Object::line))
 }
 
 /// The default paths that this process listens at.

@@ -10,7 +10,7 @@
 //! Unsafe: the cell is reached by pointer.
 
 use crate::inspect::serve::refused::Refused;
-use crate::recording::{TaskNumber, TaskState, frozen, table};
+use crate::recording::{TaskNumber, TaskState, table};
 
 /// Wakes a task that waits, as one of its wakers would.
 pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), Refused> {
@@ -18,7 +18,6 @@ pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), Refused> {
         let waking = record.origin.and_then(|origin| origin.work.waking);
         let cell = record.cell.map(|cell| cell.0);
         match cell.zip(waking) {
-            Some(_) if frozen::is_frozen(number) => Err(Refused::Frozen),
             Some((cell, waking)) if record.state == TaskState::Waiting => {
                 // SAFETY: the record is in the table, whose shard is locked, so the cell is there. Held by
                 // `tests/inspect/polls.rs::tasks_that_end_while_they_are_asked_for_are_polled_or_gone`.

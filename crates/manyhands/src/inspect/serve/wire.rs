@@ -23,10 +23,6 @@ pub(super) struct Request {
     pub(super) tasks_max: Option<u64>,
     /// The number of the task to be polled.
     pub(super) poll: Option<String>,
-    /// The number of the task to be frozen.
-    pub(super) freeze: Option<String>,
-    /// The number of the task to be thawed.
-    pub(super) thaw: Option<String>,
 }
 
 impl Request {
@@ -94,7 +90,6 @@ fn task_fields(task: &TaskSnapshot) -> Object {
         .with("runtime", task.ran_on.map(|(runtime, _)| runtime))
         .with("worker", task.ran_on.map(|(_, worker)| worker))
         .with("state", word(task.state))
-        .with("frozen", task.is_frozen)
         .with("in_state_us", micros(task.in_state))
         .with("age_us", micros(task.age))
         .with("busy_us", micros(task.busy))
@@ -288,9 +283,8 @@ mod tests {
                 &TaskState::Running,
                 &TaskState::Waiting,
                 &TaskState::Blocked,
-                &TaskState::Frozen,
             ],
-            "queued running waiting blocked frozen",
+            "queued running waiting blocked",
         );
         assert_sent(
             &[

@@ -6,7 +6,7 @@ use crate::inspect::tasks::outside;
 use crate::priority::Priority;
 use crate::recording::{
     AwaitedSet, ChannelSnapshot, Frame, Frames, LastWaker, LoopSnapshot, Record, RuntimeSnapshot,
-    TaskKind, TaskNumber, TaskState, WaitKind, WaitRecord, elapsed, frozen,
+    TaskKind, TaskNumber, TaskState, WaitKind, WaitRecord, elapsed,
 };
 use crate::sync::clock;
 use std::collections::BTreeMap;
@@ -88,8 +88,6 @@ pub struct TaskSnapshot {
     pub ran_on: Option<(u32, usize)>,
     /// What it does.
     pub state: TaskState,
-    /// Somebody has frozen it over the socket: it is not polled until it is thawed.
-    pub is_frozen: bool,
     /// How long it has been in this state.
     pub in_state: Duration,
     /// How long ago it was spawned, or first seen.
@@ -167,7 +165,6 @@ impl TaskSnapshot {
             parent: record.parent,
             ran_on: record.ran_on,
             state: record.state,
-            is_frozen: frozen::is_frozen(number),
             in_state: passed(record.since),
             age: passed(record.spawned),
             busy: elapsed(busy),

@@ -37,7 +37,7 @@ pub use tasks::task_number::TaskNumber;
 pub use tasks::task_state::{TaskKind, TaskState};
 pub(crate) use tasks::thread_waits::{thread_blocks, thread_polls, thread_waits_for_task};
 pub(crate) use tasks::work_type::WorkType;
-pub(crate) use tasks::{current, frozen, leaf_stacks, table};
+pub(crate) use tasks::{current, leaf_stacks, table};
 pub(crate) use waits::forget::{forget, forget_moved};
 pub(crate) use waits::frame_mark::FrameMark;
 pub(crate) use waits::frames::{Frame, Frames};

@@ -1,9 +1,6 @@
 //! Tests of `server.rs`.
 
 use super::{InTime, Memory, REQUEST_BYTES_MAX, REQUEST_LIMIT, answer_all, converse, may_look};
-use crate::inspect::serve::freezer;
-use crate::recording::enabled::tasks::task_state::TaskState;
-use crate::recording::enabled::tasks::{frozen, table};
 use crate::sync::clock;
 use miniserde::json::{self, Value};
 use std::cell::Cell;
@@ -95,16 +92,17 @@ fn a_connection_says_what_it_is_and_answers_one_request_after_the_other() {
 #[test]
 fn bad_requests_get_an_error_and_the_connection_goes_on() {
     let lines = answers(
-        b"what\n[]\n{}\n{\"get\":\"all\"}\n{\"get\":\"snapshot\",\"tasks_max\":\"x\"}\n\
+        b"what\n[]\n{}\n{\"get\":\"all\"}\n{\"freeze\":1}\n{\"get\":\"snapshot\",\"tasks_max\":\"x\"}\n\
           {\"get\":\"snapshot\",\"tasks_max\":0}\n",
         true,
     );
-    let codes: Vec<_> = lines[1..6].iter().map(|line| error_of(line)).collect();
+    let codes: Vec<_> = lines[1..7].iter().map(|line| error_of(line)).collect();
     assert_eq!(
         codes,
         [
             "malformed",
             "malformed",
+            "unknown_request",
             "unknown_request",
             "unknown_request",
             "malformed"
@@ -114,29 +112,22 @@ fn bad_requests_get_an_error_and_the_connection_goes_on() {
 }
 
 #[test]
-fn what_acts_is_refused_where_the_program_has_not_allowed_it_and_is_asked_for_by_a_text() {
-    for what in ["poll", "freeze", "thaw"] {
-        let requests = format!(
-            "{{\"{what}\":\"1\"}}\n{{\"{what}\":1}}\n{{\"get\":\"snapshot\",\"tasks_max\":0}}\n"
-        );
-        let lines = answers(requests.as_bytes(), true);
-        let codes: Vec<_> = lines[1..3].iter().map(|line| error_of(line)).collect();
-        assert_eq!(codes, ["not_allowed", "malformed"], "{what}");
-        assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
-    }
+fn a_poll_is_refused_where_the_program_has_not_allowed_it_and_is_asked_for_by_a_text() {
+    let requests = b"{\"poll\":\"1\"}\n{\"poll\":1}\n{\"get\":\"snapshot\",\"tasks_max\":0}\n";
+    let lines = answers(requests, true);
+    let codes: Vec<_> = lines[1..3].iter().map(|line| error_of(line)).collect();
+    assert_eq!(codes, ["not_allowed", "malformed"]);
+    assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
 }
 
 #[test]
-fn what_a_client_has_frozen_is_thawed_when_it_stays_and_asks_nothing_more() {
+fn a_client_that_stays_and_asks_nothing_more_is_left() {
     let (mut client, stream) = UnixStream::pair().unwrap();
     let ago = |seconds| clock::now() - Duration::from_secs(seconds);
     let connection = InTime {
         stream: &stream,
         since: Cell::new(ago(30)),
     };
-    let number = freezer::tests::future(TaskState::Waiting);
-    let memory = Memory::default();
-    assert!(memory.freezer.freeze(number).is_ok() && frozen::is_frozen(number));
     // Bytes win no time, neither those that come nor those that go.
     client.write_all(&[b' '; 9]).unwrap();
     let begun = connection.since.get();
@@ -146,10 +137,8 @@ fn what_a_client_has_frozen_is_thawed_when_it_stays_and_asks_nothing_more() {
     connection.since.set(ago(REQUEST_LIMIT.as_secs()));
     let late = (&connection).write(b" ").unwrap_err().kind();
     assert_eq!(late, ErrorKind::TimedOut);
-    let ended = answer_all(&connection, BufWriter::new(&connection), memory);
+    let ended = answer_all(&connection, BufWriter::new(&connection), Memory::default());
     assert_eq!(ended.unwrap_err().kind(), ErrorKind::TimedOut);
-    assert!(!frozen::is_frozen(number));
-    table::remove(number);
 }
 
 #[test]

@@ -257,10 +257,10 @@ mod tests {
             for polls_left in (0..self.below(6)).rev() {
                 let_time_pass();
                 expected.begin_poll();
-                let running = task.run(Waker::noop().data().addr(), None, || None);
+                let running = task.run(Waker::noop().data().addr(), None);
                 self.poll(&mut expected);
                 let end = clock::ticks();
-                running.unwrap().end(polls_left == 0, || None);
+                running.end(polls_left == 0, || None);
                 if polls_left > 0 {
                     expected.end_poll(number, end);
                 }

@@ -15,7 +15,7 @@ use crate::recording::enabled::tasks::record::Origin;
 use crate::recording::enabled::waits::task_set;
 use crate::recording::enabled::{
     Current, LastWaker, Record, RecordedCell, TaskNumber, TaskState, WaitRecord, WorkType, current,
-    frozen, is_open, is_recorded, leaf_stacks, table,
+    is_open, is_recorded, leaf_stacks, table,
 };
 use crate::recording::{Awaited, SetWait, WaitKind};
 use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -83,42 +83,27 @@ impl TaskRecord {
             .store(number.map_or(0, TaskNumber::to_bits), Ordering::Relaxed);
     }
 
-    /// The calling thread begins to run or poll the task. `None`: it must not, because the task is frozen; `waker` was then
-    /// asked for a waker of it.
+    /// The calling thread begins to run or poll the task.
     #[cold]
-    pub(crate) fn run(
-        &self,
-        id: usize,
-        worker: Option<(usize, &RuntimeNumber)>,
-        waker: impl FnOnce() -> Option<Waker>,
-    ) -> Option<Running> {
+    pub(crate) fn run(&self, id: usize, worker: Option<(usize, &RuntimeNumber)>) -> Running {
         let Some(number) = self.number() else {
-            return Some(Running(None));
+            return Running(None);
         };
         let now = clock::ticks();
-        let is_held = table::change(number, |record| {
-            if frozen::hold(number, worker.map(|(_, runtime)| runtime.0), waker) {
-                record.enter(TaskState::Frozen, now);
-                record.note_change();
-                return true;
-            }
+        table::change(number, |record| {
             record.enter(TaskState::Running, now);
             record.begin_poll(0);
             record.waits.wakers = Some(0);
             record.polls = record.polls.saturating_add(1);
             record.ran_on = worker.map(|(worker, runtime)| (runtime.0, worker));
-            false
         });
-        if is_held == Some(true) {
-            return None;
-        }
         let mut current = Current::of(Some(number), id);
         current.asked = leaf_stacks::begin(number);
         let before = current::replace(current);
         if let Some(outer) = before.number {
             set_state(outer, TaskState::Running, TaskState::Blocked, now);
         }
-        Some(Running(Some((number, before))))
+        Running(Some((number, before)))
     }
 
     /// The task was queued again.
@@ -145,7 +130,7 @@ impl TaskRecord {
     #[inline]
     pub(crate) fn ended(&self) {
         if let Some(number) = self.number() {
-            end(number);
+            table::remove(number);
         }
     }
 }
@@ -167,7 +152,7 @@ impl Running {
             set_state(outer, TaskState::Blocked, TaskState::Running, now);
         }
         if is_over {
-            end(number);
+            table::remove(number);
         } else {
             let wakers = wakers();
             table::change(number, |record| {
@@ -181,12 +166,6 @@ impl Running {
             leaf_stacks::end(ticket, (!is_over).then_some(number));
         }
     }
-}
-
-/// The task has ended. The caller holds a part of its cell.
-fn end(number: TaskNumber) {
-    table::remove(number);
-    frozen::forget(number);
 }
 
 /// Changes the state of a task whose thread is blocked or runs another one in its frame, or has done so. False: it was in
@@ -282,13 +261,6 @@ impl Default for RuntimeNumber {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         // Relaxed: a count.
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-impl RuntimeNumber {
-    /// Simulation: waits until one of its tasks is thawed. False, at once, if none of them is due and frozen.
-    pub(crate) fn wait_for_thaw(&self) -> bool {
-        is_open() && frozen::wait_for_thaw(self.0)
     }
 }
 

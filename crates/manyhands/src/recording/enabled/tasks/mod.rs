@@ -1,7 +1,6 @@
 //! Tasks: what is recorded of each, and the table of all.
 
 pub(crate) mod current;
-pub(crate) mod frozen;
 pub(crate) mod hooks;
 pub(crate) mod last_waker;
 pub(crate) mod leaf_stacks;

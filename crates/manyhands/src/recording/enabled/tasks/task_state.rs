@@ -29,7 +29,4 @@ pub enum TaskState {
     Waiting,
     /// Its thread is blocked, or runs another task in its frame.
     Blocked,
-    /// It would be polled now, but it is held until it is thawed. One that was frozen while it waits, waits, until it is
-    /// woken; see [`TaskSnapshot::is_frozen`](crate::inspect::TaskSnapshot::is_frozen).
-    Frozen,
 }
