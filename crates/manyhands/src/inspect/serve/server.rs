@@ -15,11 +15,10 @@ use crate::recording::enabled::loops::last_reports as loop_reports;
 use crate::recording::{TaskNumber, elapsed, opening};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, lock, peer, thread};
-use std::cell::Cell;
-use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Opens the recording, and answers `manyhands inspect` of the same user. Returns the path of the socket:
 /// `manyhands/PID.sock` in `$XDG_RUNTIME_DIR`, else in the folder for temporary files `manyhands-UID/PID.sock`.
@@ -128,7 +127,7 @@ fn serve_connection(stream: UnixStream) {
         // Relaxed: as above.
         CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
         let full = wire::error("busy", "eight connections are open already");
-        let _ = stream.set_write_timeout(Some(REQUEST_LIMIT));
+        let _ = stream.set_write_timeout(Some(SILENCE_LIMIT));
         let _ = writeln!(&stream, "{full}");
         return;
     }
@@ -151,9 +150,9 @@ fn may_look(user: u32, own: u32) -> bool {
 
 /// Greets a client that may look, and answers its requests.
 fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Result<()> {
-    let since = Cell::new(clock::now());
-    let connection = InTime { stream, since };
-    let mut answers = BufWriter::new(&connection);
+    stream.set_read_timeout(Some(SILENCE_LIMIT))?;
+    stream.set_write_timeout(Some(SILENCE_LIMIT))?;
+    let mut answers = BufWriter::new(stream);
     if !is_allowed(peer::user_of(stream)?) {
         say(
             &mut answers,
@@ -163,16 +162,13 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
     }
     say(&mut answers, &wire::hello())?;
     answers.flush()?;
-    answer_all(&connection, answers, Memory::default())
+    answer_all(stream, answers)
 }
 
-/// Answers requests until the other side is done, or has asked nothing for too long.
-fn answer_all(
-    connection: &InTime<'_>,
-    mut answers: BufWriter<&InTime<'_>>,
-    mut memory: Memory,
-) -> io::Result<()> {
-    let mut requests = BufReader::new(connection);
+/// Answers requests until the other side is done, or says nothing for too long.
+fn answer_all(stream: &UnixStream, mut answers: BufWriter<&UnixStream>) -> io::Result<()> {
+    let mut requests = BufReader::new(stream);
+    let mut memory = Memory::default();
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -190,43 +186,8 @@ fn answer_all(
             say(&mut answers, &error)?;
             return answers.flush();
         }
-        connection.since.set(clock::now());
         answer(&mut answers, &line, &mut memory)?;
         answers.flush()?;
-    }
-}
-
-/// A connection over which each request has to come in time: whole, and after the answer to the one before has been taken. Bytes
-/// that come or go one by one win no time.
-struct InTime<'stream> {
-    stream: &'stream UnixStream,
-    /// When the time of the next request began.
-    since: Cell<Instant>,
-}
-
-impl InTime<'_> {
-    fn left(&self) -> io::Result<Option<Duration>> {
-        let left = REQUEST_LIMIT.checked_sub(clock::now() - self.since.get());
-        let left = left.filter(|left| !left.is_zero());
-        left.map(Some).ok_or_else(|| ErrorKind::TimedOut.into())
-    }
-}
-
-impl Read for &InTime<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(self.left()?)?;
-        (&mut &*self.stream).read(buffer)
-    }
-}
-
-impl Write for &InTime<'_> {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(self.left()?)?;
-        (&mut &*self.stream).write(buffer)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
@@ -320,8 +281,8 @@ const CONNECTIONS_MAX: usize = 8;
 const REQUEST_BYTES_MAX: u64 = 4096;
 /// Tasks in a snapshot unless more are asked for.
 const TASKS_DEFAULT: u64 = 10_000;
-/// From one request to the next.
-const REQUEST_LIMIT: Duration = Duration::from_secs(60);
+/// How long a client may say nothing, or take nothing of an answer.
+const SILENCE_LIMIT: Duration = Duration::from_secs(60);
 /// Between the two snapshots of a search for deadlocks.
 const STABLE_FOR: Duration = Duration::from_millis(50);
 const AFTER_FAILURE: Duration = Duration::from_millis(100);

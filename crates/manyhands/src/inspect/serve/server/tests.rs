@@ -1,10 +1,8 @@
 //! Tests of `server.rs`.
 
-use super::{InTime, Memory, REQUEST_BYTES_MAX, REQUEST_LIMIT, answer_all, converse, may_look};
-use crate::sync::clock;
+use super::{REQUEST_BYTES_MAX, SILENCE_LIMIT, answer_all, converse, may_look};
 use miniserde::json::{self, Value};
-use std::cell::Cell;
-use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -121,39 +119,16 @@ fn a_poll_is_refused_where_the_program_has_not_allowed_it_and_is_asked_for_by_a_
 }
 
 #[test]
-fn a_client_that_stays_and_asks_nothing_more_is_left() {
-    let (mut client, stream) = UnixStream::pair().unwrap();
-    let ago = |seconds| clock::now() - Duration::from_secs(seconds);
-    let connection = InTime {
-        stream: &stream,
-        since: Cell::new(ago(30)),
-    };
-    // Bytes win no time, neither those that come nor those that go.
-    client.write_all(&[b' '; 9]).unwrap();
-    let begun = connection.since.get();
-    assert_eq!((&connection).read(&mut [0]).unwrap(), 1);
-    assert_eq!((&connection).write(b" ").unwrap(), 1);
-    assert_eq!(connection.since.get(), begun);
-    connection.since.set(ago(REQUEST_LIMIT.as_secs()));
-    let late = (&connection).write(b" ").unwrap_err().kind();
-    assert_eq!(late, ErrorKind::TimedOut);
-    let ended = answer_all(&connection, BufWriter::new(&connection), Memory::default());
-    assert_eq!(ended.unwrap_err().kind(), ErrorKind::TimedOut);
-}
-
-#[test]
-fn a_connection_lasts_as_long_as_it_asks() {
-    let (mut client, stream) = UnixStream::pair().unwrap();
-    let request = b"{\"get\":\"snapshot\",\"tasks_max\":0}\n";
-    client.write_all(request).unwrap();
-    client.shutdown(Shutdown::Write).unwrap();
-    let begun = clock::now() - Duration::from_secs(30);
-    let connection = InTime {
-        stream: &stream,
-        since: Cell::new(begun),
-    };
-    answer_all(&connection, BufWriter::new(&connection), Memory::default()).unwrap();
-    assert!(connection.since.get() >= begun + Duration::from_secs(30));
+fn a_client_that_stays_and_says_nothing_is_left_when_its_time_is_over() {
+    let (_client, stream) = UnixStream::pair().unwrap();
+    converse(&stream, |_| false).unwrap();
+    let limits = [stream.read_timeout(), stream.write_timeout()].map(Result::unwrap);
+    assert_eq!(limits, [Some(SILENCE_LIMIT); 2]);
+    // The system keeps the time, so the limit is shortened.
+    let short = Some(Duration::from_millis(1));
+    stream.set_read_timeout(short).unwrap();
+    let ended = answer_all(&stream, BufWriter::new(&stream));
+    assert_eq!(ended.unwrap_err().kind(), ErrorKind::WouldBlock);
 }
 
 #[test]
