@@ -25,7 +25,7 @@ const shown = {
   sorting: Object.fromEntries(Object.keys(tables).map((name) => [name, { column: 0, isDown: false }])),
   isPaused: false,
   // Whether all pages hold still; null if this may not be changed.
-  frozen: null,
+  held: null,
   isTree: false,
   // The state of the tasks that are shown; "": all.
   state: "",
@@ -188,10 +188,10 @@ function draw() {
   }
   for (const tool of document.querySelectorAll("[data-for]")) tool.hidden = !tool.dataset.for.split(" ").includes(shown.tab);
   byId("pause").setAttribute("aria-pressed", String(shown.isPaused));
-  byId("freeze").hidden = shown.frozen === null;
-  byId("poll").hidden ||= shown.frozen === null;
-  byId("freeze").setAttribute("aria-pressed", String(shown.frozen === true));
-  byId("frozen").hidden = shown.frozen !== true;
+  byId("hold").hidden = shown.held === null;
+  byId("poll").hidden ||= shown.held === null;
+  byId("hold").setAttribute("aria-pressed", String(shown.held === true));
+  byId("held").hidden = shown.held !== true;
   byId("tree").setAttribute("aria-pressed", String(shown.isTree));
   byId("flagged").setAttribute("aria-pressed", String(shown.onlyFlagged));
   for (const name of ["mark", "compare"]) byId(name).setAttribute("aria-pressed", String(shown.earlier?.by === name));
@@ -281,7 +281,7 @@ const allowPoll = () => (byId("poll").disabled = chosenTask() === undefined);
 // The chosen task is polled once more, to see where it waits. It takes that for a wake.
 async function pollTask() {
   const number = chosenTask();
-  if (shown.tab !== "tasks" || shown.frozen === null || number === undefined) return;
+  if (shown.tab !== "tasks" || shown.held === null || number === undefined) return;
   const answer = await fetch(`poll?task=${number}`, { method: "POST", headers });
   const text = await answer.text();
   if (!answer.ok) throw new Error(text);
@@ -323,8 +323,8 @@ function receive(text) {
     receivePart(seen.part);
     return;
   }
-  const isNews = shown.frozen !== seen.frozen;
-  shown.frozen = seen.frozen;
+  const isNews = shown.held !== seen.held;
+  shown.held = seen.held;
   if (shown.isPaused) {
     if (isNews) draw();
     return;
@@ -417,9 +417,9 @@ const actions = {
   larger: () => change("scale", Math.min(shown.scale * 1.25, 4)),
   smaller: () => change("scale", Math.max(shown.scale / 1.25, 0.2)),
   // The server says to all pages what has become of it.
-  freeze: async () => {
-    if (shown.frozen === null) return;
-    const answer = await fetch(shown.frozen ? "release" : "freeze", { method: "POST", headers });
+  hold: async () => {
+    if (shown.held === null) return;
+    const answer = await fetch(shown.held ? "release" : "hold", { method: "POST", headers });
     if (!answer.ok) throw new Error(await answer.text());
   },
   poll: pollTask,
@@ -501,7 +501,7 @@ document.addEventListener("focusin", ({ target }) => {
 const keys = {
   "/": () => byId("filter").focus(),
   p: () => act("pause"),
-  z: () => act("freeze"),
+  z: () => act("hold"),
   t: () => act("tree"),
   g: () => act("flagged"),
   m: () => act("mark"),

@@ -410,27 +410,27 @@ fn a_page_that_is_asked_to_end_says_that_it_was() {
 
 #[cfg(feature = "page")]
 #[test]
-fn the_page_can_be_frozen_and_released_if_the_command_was_given_control_and_else_not() {
+fn the_page_can_be_held_and_released_if_the_command_was_given_control_and_else_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = program(&folder);
     let page = Page::of(&path, &["--control"]);
-    let is_frozen = |page: &Page, frozen: &str| {
+    let is_held = |page: &Page, held: &str| {
         let answer = page.ask_as_page("GET /view");
-        answer.contains("clerk") && answer.ends_with(&format!("\"frozen\":{frozen}}}"))
+        answer.contains("clerk") && answer.ends_with(&format!("\"held\":{held}}}"))
     };
-    assert!(is_frozen(&page, "false"));
-    for (change, frozen) in [("/freeze", "true"), ("/release", "false")] {
+    assert!(is_held(&page, "false"));
+    for (change, held) in [("/hold", "true"), ("/release", "false")] {
         let unknown = page.ask(&format!("POST {change}"), "");
         assert!(unknown.starts_with("HTTP/1.1 401"), "{unknown}");
         let changed = page.ask_as_page(&format!("POST {change}"));
         assert!(changed.starts_with("HTTP/1.1 204"), "{changed}");
-        assert!(is_frozen(&page, frozen), "{change}");
+        assert!(is_held(&page, held), "{change}");
     }
     drop(page);
     let page = Page::of(&path, &[]);
-    let refused = page.ask_as_page("POST /freeze");
+    let refused = page.ask_as_page("POST /hold");
     assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
-    assert!(is_frozen(&page, "null"));
+    assert!(is_held(&page, "null"));
 }
 
 #[test]

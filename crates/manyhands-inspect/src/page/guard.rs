@@ -6,7 +6,7 @@
 //! something is a `POST`; it needs permission when the page is begun, and an `Origin`, which browsers always send with it.
 
 use crate::page::assets::ASSETS;
-use crate::page::freeze::Freeze;
+use crate::page::hold::Hold;
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -27,12 +27,12 @@ pub(super) struct Guard {
     port: u16,
     hosts: [String; 2],
     token: String,
-    freeze: Freeze,
+    hold: Hold,
 }
 
 impl Guard {
     /// With a new token.
-    pub(super) fn new(port: u16, freeze: Freeze) -> io::Result<Self> {
+    pub(super) fn new(port: u16, hold: Hold) -> io::Result<Self> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
         let mut token = String::with_capacity(2 * bytes.len());
@@ -43,7 +43,7 @@ impl Guard {
             port,
             hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")],
             token,
-            freeze,
+            hold,
         })
     }
 
@@ -104,7 +104,7 @@ impl Guard {
                 "what changes something comes from this page only",
             ));
         }
-        if is_change && !self.freeze.is_allowed() {
+        if is_change && !self.hold.is_allowed() {
             return Some((
                 StatusCode::FORBIDDEN,
                 "this page can only be read: it was begun without --control",
@@ -163,7 +163,7 @@ pub(super) async fn check(
 }
 
 /// The paths of requests that change something: what the pages show, or a task.
-pub(super) const CHANGES: [&str; 3] = ["/freeze", "/release", "/poll"];
+pub(super) const CHANGES: [&str; 3] = ["/hold", "/release", "/poll"];
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         CONTENT_SECURITY_POLICY,

@@ -4,12 +4,12 @@
 //! A look at everything is followed by some that show what has changed since. A page that has not seen the last one gets
 //! that first, and what is shown after it is complete without what was shown in between.
 //!
-//! Frozen looks hold still on the present picture, on all pages, and the program is not asked.
+//! While they are held, all pages stay on the present picture, and the program is not asked.
 
 use crate::error::Error;
 use crate::graph::Graph;
 use crate::looker::{Looked, Part};
-use crate::page::freeze::Freeze;
+use crate::page::hold::Hold;
 use crate::page::methods::Methods;
 use crate::svg;
 use crate::wire::{Task, View};
@@ -40,7 +40,7 @@ pub(super) struct Looks {
     last: watch::Sender<Last>,
     /// What `last` was made of, if the program has answered.
     seen: Mutex<Option<Look>>,
-    freeze: Freeze,
+    hold: Hold,
     pages: Arc<Semaphore>,
     /// Notified when a page wants a look and there may be none under way.
     wanted: Notify,
@@ -59,8 +59,8 @@ struct Look {
     process: u32,
     view: View,
     graph: String,
-    /// Null if this page may not be frozen.
-    frozen: Option<bool>,
+    /// Null if this page may not be held.
+    held: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -79,13 +79,13 @@ impl Looks {
     pub(super) fn begin(
         every: Duration,
         process: u32,
-        freeze: Freeze,
+        hold: Hold,
         look: impl FnMut(&mut dyn FnMut(Looked)) -> Result<(), Error> + Send + 'static,
     ) -> Arc<Self> {
         let looks = Arc::new(Self {
             last: watch::Sender::new(Last::default()),
             seen: Mutex::new(None),
-            freeze,
+            hold,
             pages: Arc::new(Semaphore::new(PAGES_MAX)),
             wanted: Notify::new(),
         });
@@ -120,20 +120,20 @@ impl Looks {
 
     /// Whether there is a picture, and it stays.
     fn holds_still(&self) -> bool {
-        self.freeze.is_frozen() && self.seen().is_some()
+        self.hold.is_held() && self.seen().is_some()
     }
 
     fn show(&self, process: u32, graph: String, view: View) {
         let mut seen = self.seen();
-        if self.freeze.is_frozen() && seen.is_some() {
-            // Frozen while the program was asked.
+        if self.hold.is_held() && seen.is_some() {
+            // Held while the program was asked.
             return;
         }
         let look = seen.insert(Look {
             process,
             view,
             graph,
-            frozen: self.freeze.state(),
+            held: self.hold.state(),
         });
         self.show_whole(look);
     }
@@ -149,11 +149,11 @@ impl Looks {
 
     fn show_part(&self, part: Part) {
         let mut seen = self.seen();
-        let Some(look) = seen.as_mut().filter(|_| !self.freeze.is_frozen()) else {
+        let Some(look) = seen.as_mut().filter(|_| !self.hold.is_held()) else {
             return;
         };
         let shown = as_json(&AfterWhole { part: &part });
-        // So it is there if somebody freezes it.
+        // So it is there if somebody holds it.
         take_in(&mut look.view, part);
         self.last.send_if_modified(|last| {
             let is_after_whole = last.whole.is_some();
@@ -166,7 +166,7 @@ impl Looks {
 
     fn complain(&self, error: &Error) {
         let seen = self.seen();
-        if self.freeze.is_frozen() && seen.is_some() {
+        if self.hold.is_held() && seen.is_some() {
             return;
         }
         let error = as_json(&Failed {
@@ -179,20 +179,20 @@ impl Looks {
     }
 
     /// Makes all pages hold still on the present picture, or the next one if there is none yet.
-    pub(super) fn freeze(&self) {
-        self.change(Freeze::freeze);
+    pub(super) fn hold(&self) {
+        self.change(Hold::hold);
     }
 
     /// Makes all pages go on.
     pub(super) fn release(&self) {
-        self.change(Freeze::release);
+        self.change(Hold::release);
     }
 
-    fn change(&self, what: impl FnOnce(&Freeze)) {
+    fn change(&self, what: impl FnOnce(&Hold)) {
         let mut seen = self.seen();
-        what(&self.freeze);
+        what(&self.hold);
         if let Some(look) = &mut *seen {
-            look.frozen = self.freeze.state();
+            look.held = self.hold.state();
             self.show_whole(look);
         }
         self.wanted.notify_one();
@@ -230,7 +230,7 @@ impl Looks {
 
 impl Seen {
     /// What the next look shows: everything, if this page has not seen the last look at everything. At first that is the
-    /// present one, if the looks are frozen or another page looks.
+    /// present one, if the looks are held or another page looks.
     pub(super) async fn next(&mut self) -> Shown {
         if self.last.changed().await.is_err() {
             // The looks have ended with the server.

@@ -7,8 +7,8 @@
 //! Not here: which requests are refused (`guard.rs`), how long connections may stay (`manyhands-page`), and what the page looks like (`assets/`).
 
 mod assets;
-mod freeze;
 mod guard;
+mod hold;
 mod looks;
 mod methods;
 mod one_at_a_time;
@@ -18,8 +18,8 @@ mod threads;
 use crate::error::Error;
 use crate::looker::{Looked, Looker};
 use crate::page::assets::{ASSETS, Asset};
-use crate::page::freeze::Freeze;
 use crate::page::guard::{CHANGES, Guard};
+use crate::page::hold::Hold;
 use crate::page::looks::Looks;
 use crate::page::one_at_a_time::OneAtATime;
 use crate::page::threads::{EVERY, Threads, asking};
@@ -49,7 +49,7 @@ pub struct PageSettings {
     pub every: Duration,
     /// At most this number of tasks and of channels.
     pub tasks_max: usize,
-    /// Whether who looks may freeze what all pages show, for which the program is only asked no more; and may have single tasks
+    /// Whether a user may hold all pages, for which the program is only not asked any more; and may have single tasks
     /// polled, if the program allows it.
     pub control: bool,
 }
@@ -72,7 +72,7 @@ pub fn serve_page(
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let freeze = Freeze::new(settings.control);
+        let hold = Hold::new(settings.control);
         let timeline = {
             let (socket, tasks_max) = (socket.clone(), settings.tasks_max);
             move |()| record_timeline(socket.clone(), tasks_max, TIMELINE, TIMELINE_EVERY)
@@ -82,12 +82,12 @@ pub fn serve_page(
             move |task: String| poll::poll(&socket, &task)
         };
         let on_request = OnRequest {
-            threads: Threads::begin(EVERY, freeze.clone(), move || asking(socket)),
-            timelines: OneAtATime::new(freeze.clone(), timeline),
-            polls: OneAtATime::new(freeze.clone(), polled),
+            threads: Threads::begin(EVERY, hold.clone(), move || asking(socket)),
+            timelines: OneAtATime::new(hold.clone(), timeline),
+            polls: OneAtATime::new(hold.clone(), polled),
         };
         let look = move |show: &mut dyn FnMut(Looked)| looker.look_sparingly(show);
-        let server = Server::bind(settings, process, freeze, look, on_request).await?;
+        let server = Server::bind(settings, process, hold, look, on_request).await?;
         announce(&server.address(), &first);
         server.run().await;
         Ok(())
@@ -113,7 +113,7 @@ impl Server {
     async fn bind(
         settings: &PageSettings,
         process: u32,
-        freeze: Freeze,
+        hold: Hold,
         look: impl FnMut(&mut dyn FnMut(Looked)) -> Result<(), Error> + Send + 'static,
         on_request: OnRequest,
     ) -> io::Result<Self> {
@@ -121,8 +121,8 @@ impl Server {
         let port = listener.local_addr()?.port();
         Ok(Self {
             listener,
-            guard: Arc::new(Guard::new(port, freeze.clone())?),
-            looks: Looks::begin(settings.every, process, freeze, look),
+            guard: Arc::new(Guard::new(port, hold.clone())?),
+            looks: Looks::begin(settings.every, process, hold, look),
             on_request,
         })
     }
@@ -138,9 +138,9 @@ impl Server {
         for Asset { path, kind, text } in ASSETS {
             router = router.route(path, get(async move || ([(CONTENT_TYPE, kind)], text)));
         }
-        let [freeze_path, release_path, poll_path] = CHANGES;
+        let [hold_path, release_path, poll_path] = CHANGES;
         let router = router
-            .route(freeze_path, post(freeze))
+            .route(hold_path, post(hold))
             .route(release_path, post(release))
             .route("/view", get(view))
             .route("/events", get(events))
@@ -226,8 +226,8 @@ async fn methods(State(looks): State<Arc<Looks>>) -> impl IntoResponse {
 }
 
 /// All pages hold still, and the program is not asked.
-async fn freeze(State(looks): State<Arc<Looks>>) -> StatusCode {
-    looks.freeze();
+async fn hold(State(looks): State<Arc<Looks>>) -> StatusCode {
+    looks.hold();
     StatusCode::NO_CONTENT
 }
 

@@ -1,8 +1,8 @@
 //! What a page asks for and the program takes a while to answer: one at a time, on a thread of its own while the requests
-//! wait. Not of frozen pages.
+//! wait. Not while the pages are held.
 
 use crate::error::Error;
-use crate::page::freeze::Freeze;
+use crate::page::hold::Hold;
 use axum::http::StatusCode;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -14,7 +14,7 @@ type Ask<A> = dyn Fn(A) -> Result<String, Error> + Send + Sync;
 pub(super) struct OneAtATime<A> {
     ask: Arc<Ask<A>>,
     one: Arc<Semaphore>,
-    freeze: Freeze,
+    hold: Hold,
 }
 
 impl<A> Clone for OneAtATime<A> {
@@ -22,27 +22,27 @@ impl<A> Clone for OneAtATime<A> {
         Self {
             ask: Arc::clone(&self.ask),
             one: Arc::clone(&self.one),
-            freeze: self.freeze.clone(),
+            hold: self.hold.clone(),
         }
     }
 }
 
 impl<A: Send + 'static> OneAtATime<A> {
     pub(super) fn new(
-        freeze: Freeze,
+        hold: Hold,
         ask: impl Fn(A) -> Result<String, Error> + Send + Sync + 'static,
     ) -> Self {
         Self {
             ask: Arc::new(ask),
             one: Arc::new(Semaphore::new(1)),
-            freeze,
+            hold,
         }
     }
 
     /// The answer, or why there is none.
     pub(super) async fn ask(&self, about: A) -> Result<String, (StatusCode, String)> {
-        if self.freeze.is_frozen() {
-            let message = "the pages are frozen, so the program is not asked";
+        if self.hold.is_held() {
+            let message = "the pages are held, so the program is not asked";
             return Err((StatusCode::CONFLICT, message.to_owned()));
         }
         let Ok(only) = Arc::clone(&self.one).try_acquire_owned() else {

@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::graph::tests::task;
 use crate::looker::{Looked, Part};
 use crate::page::assets::{ASSETS, Asset};
-use crate::page::freeze::Freeze;
 use crate::page::guard::CHANGES;
+use crate::page::hold::Hold;
 use crate::page::one_at_a_time::OneAtATime;
 use crate::page::threads::Threads;
 use crate::stacks::Stacks;
@@ -29,7 +29,7 @@ fn page(look: impl FnMut() -> Result<View, Error> + Send + 'static) -> (u16, Str
     page_with_threads(look, LIMIT, || Ok(Stacks::default()))
 }
 
-/// The same, which may be frozen.
+/// The same, which may be held.
 fn page_with_control(
     look: impl FnMut() -> Result<View, Error> + Send + 'static,
     threads: impl FnMut() -> Result<Stacks, Error> + Send + 'static,
@@ -83,13 +83,13 @@ fn begin_with(
             .enable_all()
             .build();
         runtime.unwrap().block_on(async {
-            let freeze = Freeze::new(settings.control);
+            let hold = Hold::new(settings.control);
             let on_request = OnRequest {
-                threads: Threads::begin(every, freeze.clone(), || threads),
-                timelines: OneAtATime::new(freeze.clone(), |()| timeline()),
-                polls: OneAtATime::new(freeze.clone(), |task: String| polls::poll(&task)),
+                threads: Threads::begin(every, hold.clone(), || threads),
+                timelines: OneAtATime::new(hold.clone(), |()| timeline()),
+                polls: OneAtATime::new(hold.clone(), |task: String| polls::poll(&task)),
             };
-            let server = Server::bind(&settings, 7, freeze, look, on_request).await;
+            let server = Server::bind(&settings, 7, hold, look, on_request).await;
             let server = server.unwrap();
             say.send(server.address()).unwrap();
             server.run().await;
@@ -236,11 +236,11 @@ fn a_page_gets_everything_first_and_then_also_what_is_only_a_part() {
         body.contains("data: {\"part\":{\"runtimes\":[],\"loops\":[],\"tasks\":[],\"gone\":[]}}")
     };
     assert!((0..LOOKS_MAX).any(is_part), "there are no parts");
-    // What is frozen is everything.
+    // What is held is everything.
     let own = format!("Authorization: Bearer {token}\r\nOrigin: http://127.0.0.1:{port}\r\n");
-    assert_eq!(change(port, "/freeze", &own), 204);
+    assert_eq!(change(port, "/hold", &own), 204);
     let body = with_token(port, "/view", &token).2;
-    assert!(body.contains("\"frozen\":true"), "{body}");
+    assert!(body.contains("\"held\":true"), "{body}");
     assert_eq!(change(port, "/release", &own), 204);
 }
 
@@ -357,7 +357,7 @@ fn functions_of_tasks_are_those_of_the_last_look_with_their_text_escaped() {
 }
 
 #[test]
-fn a_timeline_is_made_when_it_is_asked_for_and_not_of_frozen_pages() {
+fn a_timeline_is_made_when_it_is_asked_for_and_not_of_held_pages() {
     let view = || Ok(View::default());
     let (port, token) = page_with_control(view, || Ok(Stacks::default()));
     let (status, head, body) = with_token(port, "/timeline", &token);
@@ -369,7 +369,7 @@ fn a_timeline_is_made_when_it_is_asked_for_and_not_of_frozen_pages() {
         (502, "the program refuses: gone <b>")
     );
     let own = format!("Authorization: Bearer {token}\r\nOrigin: http://127.0.0.1:{port}\r\n");
-    assert_eq!(change(port, "/freeze", &own), 204);
+    assert_eq!(change(port, "/hold", &own), 204);
     assert_eq!(with_token(port, "/timeline", &token).0, 409);
 }
 
@@ -460,7 +460,7 @@ fn change(port: u16, path: &str, headers: &str) -> u16 {
 }
 
 #[test]
-fn a_frozen_page_holds_still_for_all_and_goes_on_when_it_is_released() {
+fn a_held_page_stands_still_for_all_and_goes_on_when_it_is_released() {
     let looks = Arc::new(AtomicUsize::new(0));
     let program = {
         let looks = Arc::clone(&looks);
@@ -487,13 +487,13 @@ fn a_frozen_page_holds_still_for_all_and_goes_on_when_it_is_released() {
         let body = with_token(port, "/view", &token).2;
         let seen: serde_json::Value = serde_json::from_str(&body).unwrap();
         let number = seen["view"]["tasks_left_out"].as_u64().unwrap();
-        (number, seen["frozen"].as_bool().unwrap())
+        (number, seen["held"].as_bool().unwrap())
     };
     assert!(!see().1);
-    assert_eq!(change(port, "/freeze", &own), 204);
-    let (held, is_frozen) = see();
-    assert!(is_frozen);
-    // Others have asked in between, if a look was under way when it was frozen.
+    assert_eq!(change(port, "/hold", &own), 204);
+    let (held, is_held) = see();
+    assert!(is_held);
+    // Others have asked in between, if a look was under way when it was held.
     let before = looks.load(Ordering::SeqCst);
     for _ in 0..20 {
         assert_eq!(see(), (held, true));
@@ -501,18 +501,18 @@ fn a_frozen_page_holds_still_for_all_and_goes_on_when_it_is_released() {
     }
     assert!(looks.load(Ordering::SeqCst) <= before + 1, "it was asked");
     assert_eq!(seen_stacks.load(Ordering::SeqCst), 1);
-    assert_eq!(change(port, "/freeze", &own), 204, "twice is as once");
+    assert_eq!(change(port, "/hold", &own), 204, "twice is as once");
     assert_eq!(change(port, "/release", &own), 204);
     let goes_on = (0..LOOKS_MAX).any(|_| see() != (held, false));
     assert!(goes_on, "it holds still");
-    let (gone_on, is_frozen) = see();
-    assert!(gone_on > held && !is_frozen);
+    let (gone_on, is_held) = see();
+    assert!(gone_on > held && !is_held);
     assert_eq!(with_token(port, "/threads", &token).0, 200);
     assert_eq!(seen_stacks.load(Ordering::SeqCst), 2);
 }
 
 #[test]
-fn without_control_nothing_can_be_frozen_or_polled() {
+fn without_control_nothing_can_be_held_or_polled() {
     let (port, token) = office();
     let own = format!("Authorization: Bearer {token}\r\nOrigin: http://127.0.0.1:{port}\r\n");
     for path in CHANGES {
@@ -520,7 +520,7 @@ fn without_control_nothing_can_be_frozen_or_polled() {
     }
     let body = with_token(port, "/view", &token).2;
     let seen: serde_json::Value = serde_json::from_str(&body).unwrap();
-    assert!(seen["frozen"].is_null(), "{body}");
+    assert!(seen["held"].is_null(), "{body}");
 }
 
 #[test]
@@ -549,7 +549,7 @@ fn changes_need_the_token_the_own_origin_and_host_and_a_post() {
         assert_eq!(with_token(port, path, &token).0, 405, "a GET of {path}");
     }
     let body = with_token(port, "/view", &token).2;
-    assert!(body.contains("\"frozen\":false"), "{body}");
+    assert!(body.contains("\"held\":false"), "{body}");
     assert_eq!(change(port, "/view", &format!("{bearer}{origin}")), 405);
 }
 

@@ -4,7 +4,7 @@
 
 use crate::error::Error;
 use crate::graph::Graph;
-use crate::page::freeze::Freeze;
+use crate::page::hold::Hold;
 use crate::page::methods::Methods;
 use crate::stacks::{LockWait, Stacks};
 use crate::svg;
@@ -39,10 +39,10 @@ struct Failed {
 
 impl Threads {
     /// Begins the thread, which makes with `make` what asks the program. An answer is shown for `every` long, and while
-    /// the pages are frozen.
+    /// the pages are held.
     pub(super) fn begin<L>(
         every: Duration,
-        freeze: Freeze,
+        hold: Hold,
         make: impl FnOnce() -> L + Send + 'static,
     ) -> Self
     where
@@ -53,7 +53,7 @@ impl Threads {
             let mut look = make();
             let mut last: Option<(Instant, Shown)> = None;
             while let Some(answer) = asked.blocking_recv() {
-                last = last.filter(|(at, _)| at.elapsed() < every || freeze.is_frozen());
+                last = last.filter(|(at, _)| at.elapsed() < every || hold.is_held());
                 let (_, shown) = last.get_or_insert_with(|| {
                     let shown = shown(look());
                     (now(), shown)

@@ -14,7 +14,7 @@ pub(super) fn poll(task: &str) -> Result<String, Error> {
 }
 
 #[test]
-fn a_task_is_polled_once_for_who_may_change_something_and_not_while_pages_are_frozen() {
+fn a_task_is_polled_once_for_who_may_change_something_and_not_while_pages_are_held() {
     let (port, token) = page_with_control(|| Ok(View::default()), || Ok(Stacks::default()));
     let own = format!("Authorization: Bearer {token}\r\nOrigin: http://127.0.0.1:{port}\r\n");
     let poll = |query: &str| {
@@ -36,7 +36,7 @@ fn a_task_is_polled_once_for_who_may_change_something_and_not_while_pages_are_fr
     for wrong in ["", "?task=", "?task=seven", "?number=7"] {
         assert_eq!(poll(wrong).0, 400, "{wrong}");
     }
-    assert_eq!(change(port, "/freeze", &own), 204);
+    assert_eq!(change(port, "/hold", &own), 204);
     assert_eq!(poll("?task=7").0, 409);
     assert_eq!(change(port, "/release", &own), 204);
     assert_eq!(poll("?task=7").0, 200);
