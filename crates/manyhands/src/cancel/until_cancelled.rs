@@ -7,8 +7,7 @@ use crate::recording::{self, Awaited, Site, WaitKind};
 use crate::task::budget;
 use futures_core::future::FusedFuture;
 use std::fmt;
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -73,21 +72,14 @@ impl Token {
         future: F,
     ) -> impl Future<Output = Result<F::Output, Cancelled>> {
         let site = Site::here();
-        async move {
-            let mut cancelled = self.until_cancelled();
-            let mut future = InPlace(pin!(Some(future)));
-            let ended = poll_fn(|context| {
-                if site.poll(|| cancelled.poll_cancelled(context)).is_ready() {
-                    let token = self.clone();
-                    return Poll::Ready(Err(Cancelled { token }));
-                }
-                site.around(|| Pin::new(&mut future).poll(context)).map(Ok)
-            })
-            .await;
-            // If it was cancelled.
-            future.0.set(None);
-            ended
-        }
+        let mut cancelled = self.until_cancelled();
+        InPlace::by(future, move |future, context| {
+            if site.poll(|| cancelled.poll_cancelled(context)).is_ready() {
+                let token = self.clone();
+                return Poll::Ready(Err(Cancelled { token }));
+            }
+            site.around(|| future.poll(context)).map(Ok)
+        })
     }
 }
 

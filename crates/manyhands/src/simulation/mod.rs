@@ -80,7 +80,7 @@ impl Simulation {
     pub fn run<F: Future>(self, future: F) -> Result<F::Output, Deadlock> {
         let mut simulator = Simulator::begin(self.seed);
         // After the simulator, so that it is dropped before it.
-        let mut future = pin!(InPlace(pin!(Some(future))));
+        let mut future = pin!(InPlace::of(future));
         // Raised when the main future must be polled.
         let signal = Arc::new(Signal::default());
         let waker = Waker::from(Arc::clone(&signal));

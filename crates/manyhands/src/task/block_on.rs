@@ -58,7 +58,7 @@ fn block<F: Future>(future: F, site: Site, wait: Wait) -> F::Output {
 }
 
 fn poll_on<F: Future>(slot: &'static OccupiedSlot, future: F, site: Site, wait: Wait) -> F::Output {
-    let mut future = pin!(InPlace(pin!(Some(future))));
+    let mut future = pin!(InPlace::of(future));
     let waker = waker_of(slot);
     let mut context = Context::from_waker(&waker);
     let _outer = RaiseOnDrop(slot);

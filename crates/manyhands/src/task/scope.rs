@@ -1,45 +1,35 @@
 //! Futures that borrow: a scope that ends before the borrowed values do.
 //!
 //! # Why borrowing is sound
-//! Each future is wrapped in a [`Member`], whose last field, dropped after the future, decrements the count.
-//! [`scope_blocking`] does not return, nor unwind, before the count is zero. Members return no result that could
-//! outlive that. The rest of a cell, held by wakers or the scope's handles, borrows nothing.
+//! Each future has a token of the scope's tracker, which is dropped after the future. [`scope_blocking`] does not return, nor
+//! unwind, before all tokens are dropped. Futures return no result that could outlive that. The rest of a cell, held by wakers
+//! or the scope's handles, borrows nothing.
 //!
-//! Not here: futures that can fail (`try_scope.rs`), that borrow nothing (`group.rs`), closures that borrow
-//! (`runtime/fork_join/scope.rs`).
+//! Not here: how tokens are counted (`tracker.rs`), futures that can fail (`try_scope.rs`), that borrow nothing (`group.rs`),
+//! closures that borrow (`runtime/fork_join/scope.rs`).
 //!
-//! Unsafe: futures are spawned that borrow; a wrapped future is pinned where its wrapper is.
+//! Unsafe: futures are spawned that borrow.
 
-use crate::job::{AbortOnUnwind, Payload, catch, value_or_resume};
+use crate::job::{AbortOnUnwind, InPlace, Payload, catch, value_or_resume};
 use crate::recording::{SetWait, TaskSet};
 use crate::runtime::wait;
-use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock, process};
-use crate::task::{Completer, Completion, JoinHandle, builder, completion};
+use crate::task::{JoinHandle, TaskTracker, builder};
 use std::marker::PhantomData;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 /// Spawns futures that may borrow everything that outlives the scope. Made by [`scope_blocking`].
 ///
 /// Example: see [`scope_blocking`].
 #[derive(Debug)]
 pub struct TaskScope<'scope, 'env: 'scope> {
-    state: Arc<State>,
-    all_gone: Completion<()>,
-    /// Invariant, both: other lifetimes would let borrows escape.
-    borrows: PhantomData<(&'scope mut &'scope (), &'env mut &'env ())>,
-}
-
-#[derive(Debug)]
-struct State {
-    /// The body and each future that has not been dropped.
-    members: AtomicUsize,
-    all_gone: Completer<()>,
+    /// Closed when the body has ended; has a token for each future that has not been dropped.
+    tracker: TaskTracker,
     tasks: Mutex<Tasks>,
     set: TaskSet,
     panics: Mutex<Vec<Payload>>,
+    /// Invariant, both: other lifetimes would let borrows escape.
+    borrows: PhantomData<(&'scope mut &'scope (), &'env mut &'env ())>,
 }
 
 #[derive(Debug, Default)]
@@ -101,22 +91,16 @@ pub fn scope_blocking<'env, R>(
 
 impl TaskScope<'_, '_> {
     pub(super) fn new() -> Self {
-        let (completer, all_gone) = completion();
         Self {
-            state: Arc::new(State {
-                members: AtomicUsize::new(1),
-                all_gone: completer,
-                tasks: Mutex::default(),
-                set: TaskSet::of_futures(|| true),
-                panics: Mutex::default(),
-            }),
-            all_gone,
+            tracker: TaskTracker::new(),
+            tasks: Mutex::default(),
+            set: TaskSet::of_futures(|| true),
+            panics: Mutex::default(),
             borrows: PhantomData,
         }
     }
 
-    /// Runs the body, and returns or unwinds when all members have ended. Called once: the body is the first member.
-    /// `until` says what its wait is shown as.
+    /// Runs the body, and returns or unwinds when all futures are dropped. Called once. `until` says what its wait is shown as.
     #[cfg_attr(feature = "inspect", track_caller)]
     pub(super) fn run<R>(&self, until: SetWait, body: impl FnOnce() -> R) -> R {
         // The wait below cannot unwind.
@@ -128,11 +112,11 @@ impl TaskScope<'_, '_> {
         if value.is_err() {
             self.abort_all();
         }
-        self.state.member_leaves();
-        let outcome = self.all_gone.wait_as(Some((&self.state.set, until)));
-        assert!(outcome.is_ok(), "a scope ends with all its members gone");
+        self.tracker.close();
+        let outcome = self.tracker.ended.wait_as(Some((&self.set, until)));
+        assert!(outcome.is_ok(), "a scope ends with all its futures gone");
         frame.disarm();
-        let panics = std::mem::take(&mut *lock(&self.state.panics));
+        let panics = std::mem::take(&mut *lock(&self.panics));
         value_or_resume(value, panics)
     }
 }
@@ -164,16 +148,19 @@ impl<'scope> TaskScope<'scope, '_> {
     where
         F: Future<Output = ()> + Send + 'scope,
     {
-        // Relaxed: the spawner is itself counted, so the count cannot reach zero before.
-        self.state.members.fetch_add(1, Ordering::Relaxed);
-        let member = Member {
-            future,
-            counted: Counted(Arc::clone(&self.state)),
-        };
-        // SAFETY: `scope` does not return before the member has been dropped.
-        let handle = unsafe { builder::spawn_borrowing(member) };
-        self.state.set.add(handle.record());
-        self.state.keep(handle);
+        let token = self.tracker.token();
+        let contained = InPlace::by(future, move |future, context| {
+            let _counts = &token;
+            catch(|| future.poll(context)).unwrap_or_else(|payload| {
+                lock(&self.panics).push(payload);
+                Poll::Ready(())
+            })
+        });
+        // SAFETY: `run` does not return before the token has been dropped, which is after the future, also where that never
+        // begins. The spawner is the body or has a token itself, so the tracker does not end before.
+        let handle = unsafe { builder::spawn_borrowing(contained) };
+        self.set.add(handle.record());
+        self.keep(handle);
     }
 
     /// Asks all futures to end, also those that are spawned later; see [`JoinHandle::abort`].
@@ -190,13 +177,11 @@ impl<'scope> TaskScope<'scope, '_> {
     /// ```
     #[doc(alias = "cancel")]
     pub fn abort_all(&self) {
-        let mut tasks = lock(&self.state.tasks);
+        let mut tasks = lock(&self.tasks);
         tasks.is_cancelled = true;
         tasks.handles.iter().for_each(JoinHandle::abort);
     }
-}
 
-impl State {
     fn keep(&self, handle: JoinHandle<()>) {
         let mut tasks = lock(&self.tasks);
         if tasks.is_cancelled {
@@ -207,43 +192,6 @@ impl State {
             tasks.tidied_at = TIDIED_MIN.max(tasks.handles.len() * 2);
         }
         tasks.handles.push(handle);
-    }
-
-    fn member_leaves(&self) {
-        // AcqRel: what each member did reaches the last one, which passes it on through the completion.
-        if self.members.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.all_gone.complete(());
-        }
-    }
-}
-
-/// A future of a scope.
-struct Member<F> {
-    future: F,
-    /// Last, because it is dropped last.
-    counted: Counted,
-}
-
-struct Counted(Arc<State>);
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.member_leaves();
-    }
-}
-
-impl<F: Future<Output = ()>> Future for Member<F> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: the future is not moved below.
-        let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: pinned with the member.
-        let future = unsafe { Pin::new_unchecked(&mut this.future) };
-        catch(|| future.poll(context)).unwrap_or_else(|payload| {
-            lock(&this.counted.0.panics).push(payload);
-            Poll::Ready(())
-        })
     }
 }
 

@@ -15,7 +15,6 @@ use crate::task::{Completer, Completion, completion};
 #[cfg(not(loom))]
 use crate::task::{JoinHandle, builder};
 use std::fmt;
-use std::pin::pin;
 use std::sync::Arc;
 
 /// Waits until tasks have ended, without keeping anything of them: for a graceful shutdown.
@@ -44,7 +43,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct TaskTracker {
     shared: Arc<Shared>,
-    ended: Completion<()>,
+    pub(super) ended: Completion<()>,
 }
 
 /// Counts as a live task of its [`TaskTracker`] until it is dropped; made by [`TaskTracker::token`].
@@ -81,7 +80,7 @@ impl TaskTracker {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        builder::spawn((), output_of((future, self.token())))
+        builder::spawn((), tracked(future, self.token()))
     }
 
     /// [`task::run`](crate::task::run) of a tracked task.
@@ -103,7 +102,7 @@ impl TaskTracker {
     ) -> JoinHandle<T> {
         let tracked = (closure, self.token());
         builder::run((), move || {
-            // As a whole: as above.
+            // As a whole, so that the closure is dropped before the token, also where it never begins.
             let tracked = tracked;
             let (closure, _token) = tracked;
             closure()
@@ -170,9 +169,12 @@ impl TaskTracker {
     }
 }
 
-/// The output of a future, which is dropped before its token, also where it never begins.
-async fn output_of<F: Future>((future, _token): (F, TaskTrackerToken)) -> F::Output {
-    InPlace(pin!(Some(future))).await
+/// A future that is dropped before its token, also where it never begins.
+fn tracked<F: Future>(future: F, token: TaskTrackerToken) -> impl Future<Output = F::Output> {
+    InPlace::by(future, move |future, context| {
+        let _counts = &token;
+        future.poll(context)
+    })
 }
 
 impl Shared {
@@ -214,3 +216,20 @@ impl fmt::Debug for TaskTrackerToken {
 
 const CLOSED: usize = 1;
 const ONE: usize = 2;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{TaskTracker, tracked};
+
+    #[test]
+    fn a_tracked_future_is_kept_once_with_a_pointer() {
+        let large = async {
+            let kept = [0_u8; 10_000];
+            std::future::pending::<()>().await;
+            kept
+        };
+        let alone = size_of_val(&large);
+        let whole = size_of_val(&tracked(large, TaskTracker::new().token()));
+        assert!(whole <= alone + 16, "{whole} bytes for {alone}");
+    }
+}

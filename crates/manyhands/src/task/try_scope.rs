@@ -2,15 +2,13 @@
 //!
 //! Not here: why borrowing is sound (`scope.rs`, whose scope this one is made of).
 
-use crate::job::{PanicPayload, catch};
+use crate::job::{InPlace, PanicPayload, catch};
 use crate::recording::SetWait;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
 use crate::task::cell::Failure;
 use crate::task::{GroupError, JoinError, TaskScope};
-use std::future::poll_fn;
-use std::pin::pin;
-use std::task::Poll;
+use std::task::{Poll, ready};
 
 /// Spawns futures that may fail, and borrow everything that outlives the scope. Made by [`try_scope_blocking`].
 ///
@@ -108,20 +106,19 @@ impl<'scope, E: Send> TryTaskScope<'scope, '_, E> {
             scope: self,
             failure: Some(GroupError::Ended(index, JoinError(Failure::Cancelled))),
         };
-        self.scope.spawn(async move {
-            let mut future = pin!(future);
-            let ended = poll_fn(|context| match catch(|| future.as_mut().poll(context)) {
-                Ok(polled) => {
-                    polled.map(|result| result.map_err(|error| GroupError::Failed(index, error)))
-                }
-                Err(payload) => {
-                    let panicked = Failure::Panicked(PanicPayload::new(payload));
-                    Poll::Ready(Err(GroupError::Ended(index, JoinError(panicked))))
-                }
-            });
-            member.failure = ended.await.err();
-            drop(member);
-        });
+        self.scope
+            .spawn(InPlace::by(future, move |future, context| {
+                let result = match catch(|| future.poll(context)) {
+                    Ok(polled) => ready!(polled).map_err(|error| GroupError::Failed(index, error)),
+                    Err(payload) => {
+                        let panicked = Failure::Panicked(PanicPayload::new(payload));
+                        Err(GroupError::Ended(index, JoinError(panicked)))
+                    }
+                };
+                member.failure = result.err();
+                member.ends();
+                Poll::Ready(())
+            }));
     }
 }
 
@@ -153,8 +150,9 @@ struct Member<'scope, 'env, E> {
     failure: Option<GroupError<E>>,
 }
 
-impl<E> Drop for Member<'_, '_, E> {
-    fn drop(&mut self) {
+impl<E> Member<'_, '_, E> {
+    /// Records its failure, and cancels the others if it is the first.
+    fn ends(&mut self) {
         let Some(failure) = self.failure.take() else {
             return;
         };
@@ -164,5 +162,11 @@ impl<E> Drop for Member<'_, '_, E> {
             drop(first_failure);
             self.scope.abort_all();
         }
+    }
+}
+
+impl<E> Drop for Member<'_, '_, E> {
+    fn drop(&mut self) {
+        self.ends();
     }
 }

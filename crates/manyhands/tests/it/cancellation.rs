@@ -465,3 +465,17 @@ fn of_many_cancellers_and_registrants_each_callback_runs_exactly_once() {
         }
     });
 }
+
+#[test]
+fn a_future_that_runs_until_it_is_cancelled_is_kept_once() {
+    let large = async {
+        let kept = [0_u8; 10_000];
+        std::future::pending::<()>().await;
+        kept
+    };
+    let alone = size_of_val(&large);
+    let source = TokenSource::new();
+    let token = source.token();
+    let whole = size_of_val(&token.run_until_cancelled(large));
+    assert!(whole < alone + 200, "{whole} bytes for {alone}");
+}

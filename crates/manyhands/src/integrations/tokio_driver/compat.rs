@@ -2,8 +2,6 @@
 
 use crate::integrations::tokio_driver::handle;
 use crate::job::InPlace;
-use std::future::poll_fn;
-use std::pin::pin;
 
 /// Runs `future` in the tokio context, on any thread and any runtime.
 ///
@@ -27,12 +25,12 @@ use std::pin::pin;
 /// assert!(handle.join().unwrap().is_ok());
 /// ```
 #[doc(alias = "async_compat")]
-pub async fn compat<F: Future>(future: F) -> F::Output {
-    let handle = handle().unwrap_or_else(|error| panic!("tokio's runtime cannot start: {error}"));
-    let mut future = pin!(InPlace(pin!(Some(future))));
-    poll_fn(|context| {
-        let _entered = handle.enter();
-        future.as_mut().poll(context)
+pub fn compat<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    let mut known = None;
+    let start = || handle().unwrap_or_else(|error| panic!("tokio's runtime cannot start: {error}"));
+    // The inner one is dropped in the context.
+    InPlace::by(InPlace::of(future), move |future, context| {
+        let _entered = known.get_or_insert_with(start).enter();
+        future.poll(context)
     })
-    .await
 }

@@ -21,7 +21,7 @@ use crate::task::{JoinError, TaskGroup};
 use crate::time;
 use futures_core::Stream;
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -252,7 +252,7 @@ where
         self.tasks.spawn(async move {
             // Relaxed: the counter only gives out numbers.
             let place = body.polled.fetch_add(1, Ordering::Relaxed);
-            let value = InPlace(pin!(Some((body.make)(item)))).await;
+            let value = InPlace::of((body.make)(item)).await;
             let at = time::now();
             Ended {
                 value,

@@ -11,7 +11,6 @@ use crate::parallel::{Failures, LocalOptions};
 use crate::sync::{Mutex, lock};
 use std::future::poll_fn;
 use std::mem;
-use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -47,7 +46,7 @@ impl<L, Init: Fn() -> L, Finish: Fn(L), F> Lending<L, Init, Finish, F> {
     {
         let kept = lock(&self.idle).pop();
         let state = kept.unwrap_or_else(&self.init);
-        let output = InPlace(pin!(Some((self.body)(item, state)))).await;
+        let output = InPlace::of((self.body)(item, state)).await;
         let (result, state) = part(output);
         if let Some(state) = state {
             lock(&self.idle).push(state);
