@@ -192,7 +192,7 @@ pub(crate) mod runtime {
         pub(crate) mod idle;
         pub(crate) mod waking;
 
-        pub(crate) use blocking::blocking;
+        pub(crate) use blocking::{blocking, blocking_on_others};
     }
     pub(crate) mod worker {
         pub(crate) mod signal;

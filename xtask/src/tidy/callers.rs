@@ -97,9 +97,9 @@ const LIMITS: &[Limit] = &[
 ];
 const ALLOCATES: &str = r"Box::|Vec::|vec!|Arc::new|format!|collect\(|to_owned\(|String";
 
-/// Files that park a thread: a worker's sleep and a wait, a thread that waits in a channel and says so, and the
-/// monitor and the driver, on which no job runs.
-const PARKING: &str = "channel/thread.rs runtime/inner.rs runtime/monitor/thread.rs runtime/worker/refused_starts.rs \
+/// Files that park a thread: a worker's sleep and a wait, a thread that waits in a channel or for a runtime's end and says so,
+/// and the monitor and the driver, on which no job runs.
+const PARKING: &str = "channel/thread.rs runtime/owner.rs runtime/monitor/thread.rs runtime/worker/refused_starts.rs \
                        runtime/fork_join/wait.rs runtime/worker/run_loop.rs runtime/sleep/waking.rs \
                        integrations/tokio_driver/driver.rs";
 const PARKS: &str = "who parks has said to the idle protocol that it sleeps";

@@ -230,7 +230,8 @@ impl Token {
     /// if the source is cancelled already.
     ///
     /// Dropping the registration unregisters the callback. If the callback is running on another thread, the drop
-    /// waits for its end, so that what it uses may be freed afterwards.
+    /// waits for its end, so that what it uses may be freed afterwards. On a thread of the pool, another worker runs in its
+    /// place meanwhile.
     ///
     /// # Cost
     /// An allocation, and a short lock to register and to unregister.

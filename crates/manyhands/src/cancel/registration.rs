@@ -14,6 +14,7 @@
 //! logarithm of how many there are.
 
 use crate::job::{catch, contain, resume_all, wake};
+use crate::runtime::sleep::blocking_on_others;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Condvar, Mutex, lock, thread};
 use std::collections::BTreeMap;
@@ -190,13 +191,22 @@ impl Callbacks {
             return;
         }
         let here = thread::current().id();
-        while list
-            .running
-            .is_some_and(|(running, place)| running == key && place != here)
-        {
-            let again = self.finished.wait(list);
-            list = again.unwrap_or_else(PoisonError::into_inner);
+        let runs_elsewhere = |list: &List| {
+            list.running
+                .is_some_and(|(running, place)| running == key && place != here)
+        };
+        if !runs_elsewhere(&list) {
+            return;
         }
+        // Without the lock: to declare a wait may run code of the user.
+        drop(list);
+        blocking_on_others(|| {
+            let mut list = lock(&self.list);
+            while runs_elsewhere(&list) {
+                let again = self.finished.wait(list);
+                list = again.unwrap_or_else(PoisonError::into_inner);
+            }
+        });
     }
 }
 

@@ -1,7 +1,7 @@
 //! What all threads of one runtime share.
 //!
-//! Not here: its public owner (`owner.rs`), what the steps of sleeping and ending need of it (`pool.rs`), and its slots
-//! (`slots.rs`), and what a worker does (`run_loop.rs`).
+//! Not here: its public owner, which ends it (`owner.rs`), what the steps of sleeping and ending need of it (`pool.rs`), its
+//! slots (`slots.rs`), and what a worker does (`run_loop.rs`).
 
 mod slots;
 
@@ -16,16 +16,15 @@ use crate::runtime::monitor::control::Monitor;
 use crate::runtime::policy::{Seen, WAKE_NANOS_FIRST};
 use crate::runtime::worker::refusal::Refusal;
 use crate::runtime::{
-    CallerNext, Clock, Ends, HelperSlot, Idle, LongJob, PriorityQueues, Settings, ShutdownReport,
-    UnfinishedWork, WorkerSlot, waking,
+    CallerNext, Clock, Ends, HelperSlot, Idle, LongJob, PriorityQueues, Settings, WorkerSlot,
+    waking,
 };
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Mutex, Padded, Parker, clock, lock, process, thread};
+use crate::sync::{Mutex, Padded, Parker, clock, process, thread};
 use crate::timer::Timers;
 use std::marker::PhantomPinned;
 use std::ptr;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 /// The shared part of a runtime.
 pub(crate) struct RuntimeInner {
@@ -64,7 +63,7 @@ pub(crate) struct RuntimeInner {
     pub(crate) outside_timers: &'static Timers,
     pub(super) ending: Ending,
     /// Tasks dropped because they had not been started.
-    dropped: AtomicUsize,
+    pub(super) dropped: AtomicUsize,
     pub(super) threads: Mutex<Vec<thread::JoinHandle<()>>>,
     /// How many of them have not ended.
     pub(super) alive: AtomicUsize,
@@ -237,67 +236,14 @@ impl RuntimeInner {
         (census.blocked + census.detected_blocked > 0 && !kind.is_null()).then_some(kind)
     }
 
-    /// Ends the runtime: workers finish what they run, what did not run is dropped and counted.
-    ///
-    /// It waits for them up to `limit`, if there is one; not at all when called from one of its own workers.
-    pub(crate) fn close(&self, limit: Option<Duration>) -> ShutdownReport {
-        if self.is_the_parent_s() {
-            // The threads to wait for are not in this process.
-            return ShutdownReport::default();
-        }
-        ending::close(self, || {
-            let here = thread::current().id();
-            let is_here = |thread: &thread::JoinHandle<()>| thread.thread().id() == here;
-            if lock(&self.threads).iter().any(is_here) {
-                return false;
-            }
-            if let Some(limit) = limit {
-                return self.leave_threads_after(limit);
-            }
-            // Threads may still be started while others are waited for, until the runtime has ended.
-            let next_thread = || lock(&self.threads).pop();
-            while let Some(thread) = next_thread() {
-                // A worker never panics: jobs do not unwind, hooks are caught. Held by
-                // `tests/it/survival.rs::a_task_that_panics_when_dropped_is_contained_however_often_it_does` and
-                // `tests/it/survival.rs::hooks_and_names_that_panic_with_anything_keep_no_worker_from_its_work`.
-                let _ = thread.join();
-            }
-            self.monitor.close();
-            self.close_timers();
-            true
-        });
-        ShutdownReport {
-            // Relaxed: an exact count once the threads have ended.
-            dropped: self.dropped.load(Ordering::Relaxed),
-            unfinished: self.all_slots().filter_map(UnfinishedWork::on).collect(),
-            // Relaxed: as above.
-            threads: self.alive.load(Ordering::Relaxed),
-        }
-    }
-
-    /// Waits until no worker runs any more, up to `limit`; returns whether that is so. Joins no thread: its thread-local
-    /// destructors may take longer; so may a hook that the monitor runs, which ends with the last owner of this.
-    fn leave_threads_after(&self, limit: Duration) -> bool {
-        let begun = clock::now();
-        // Acquire: sees what they did.
-        while self.alive.load(Ordering::Acquire) > 0 {
-            let Some(left) = limit.checked_sub(clock::now() - begun) else {
-                return false;
-            };
-            self.all_ended.park_timeout(left);
-        }
-        lock(&self.threads).clear();
-        true
-    }
-
     /// Whether this is a copy in a forked child. What the parent's threads held stays held there, and cannot be distinguished
     /// from what is free, so all of it is leaked. A simulation has no other threads.
-    fn is_the_parent_s(&self) -> bool {
+    pub(super) fn is_the_parent_s(&self) -> bool {
         process::is_forked() && !self.clock.is_virtual()
     }
 
     /// Lets no timer wait here any more. Futures that other runtimes poll are sent elsewhere.
-    fn close_timers(&self) {
+    pub(super) fn close_timers(&self) {
         self.outside_timers.close();
         self.worker_slots().for_each(|slot| slot.timers.close());
     }

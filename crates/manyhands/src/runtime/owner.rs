@@ -3,9 +3,13 @@
 //! Not here: the handle that others keep (`task/runtime_handle.rs`).
 
 use crate::runtime::current::{self, EnterGuard};
+use crate::runtime::sleep::blocking_on_others;
 use crate::runtime::{
     LongJob, Metrics, RuntimeBuilder, RuntimeInner, ShutdownReport, SlotState, ThreadChange,
+    UnfinishedWork, ending,
 };
+use crate::sync::atomic::Ordering;
+use crate::sync::{clock, lock, thread};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -220,7 +224,8 @@ impl Runtime {
     /// # Blocking
     /// Waits for the running work of its workers and for destructors, but not for itself when called from one of its own
     /// workers, nor for threads outside that take part in a call. A
-    /// destructor that waits keeps its thread, and up to [`max_threads`](RuntimeBuilder::max_threads) others go on.
+    /// destructor that waits keeps its thread, and up to [`max_threads`](RuntimeBuilder::max_threads) others go on. If the calling
+    /// thread belongs to another runtime, a worker of that runs in its place meanwhile.
     ///
     /// # Examples
     /// ```
@@ -291,6 +296,66 @@ impl Runtime {
 
     pub(crate) fn shared(&self) -> &RuntimeInner {
         &self.shared
+    }
+}
+
+impl RuntimeInner {
+    /// Ends the runtime: workers finish what they run, what did not run is dropped and counted.
+    ///
+    /// It waits for them up to `limit`, if there is one; not at all when called from one of its own workers.
+    pub(crate) fn close(&self, limit: Option<Duration>) -> ShutdownReport {
+        if self.is_the_parent_s() {
+            // The threads to wait for are not in this process.
+            return ShutdownReport::default();
+        }
+        ending::close(self, || {
+            let here = thread::current().id();
+            let is_here = |thread: &thread::JoinHandle<()>| thread.thread().id() == here;
+            if lock(&self.threads).iter().any(is_here) {
+                return false;
+            }
+            blocking_on_others(|| match limit {
+                Some(limit) => self.leave_threads_after(limit),
+                None => self.join_threads(),
+            })
+        });
+        ShutdownReport {
+            // Relaxed: an exact count once the threads have ended.
+            dropped: self.dropped.load(Ordering::Relaxed),
+            unfinished: self.all_slots().filter_map(UnfinishedWork::on).collect(),
+            // Relaxed: as above.
+            threads: self.alive.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Waits until all threads have ended; returns true.
+    fn join_threads(&self) -> bool {
+        // Threads may still be started while others are waited for, until the runtime has ended.
+        let next_thread = || lock(&self.threads).pop();
+        while let Some(thread) = next_thread() {
+            // A worker never panics: jobs do not unwind, hooks are caught. Held by
+            // `tests/it/survival.rs::a_task_that_panics_when_dropped_is_contained_however_often_it_does` and
+            // `tests/it/survival.rs::hooks_and_names_that_panic_with_anything_keep_no_worker_from_its_work`.
+            let _ = thread.join();
+        }
+        self.monitor.close();
+        self.close_timers();
+        true
+    }
+
+    /// Waits until no worker runs any more, up to `limit`; returns whether that is so. Joins no thread: its thread-local
+    /// destructors may take longer; so may a hook that the monitor runs, which ends with the last owner of this.
+    fn leave_threads_after(&self, limit: Duration) -> bool {
+        let begun = clock::now();
+        // Acquire: sees what they did.
+        while self.alive.load(Ordering::Acquire) > 0 {
+            let Some(left) = limit.checked_sub(clock::now() - begun) else {
+                return false;
+            };
+            self.all_ended.park_timeout(left);
+        }
+        lock(&self.threads).clear();
+        true
     }
 }
 

@@ -102,7 +102,7 @@ pub use when_any::{FirstEnded, WhenAny, when_any};
 pub use when_each::{WhenEach, when_each};
 pub use yield_now::yield_now;
 
-use crate::runtime::{current, wait};
+use crate::runtime::sleep::blocking_on_others;
 
 /// Runs `future` on the current runtime and returns a handle to its result.
 ///
@@ -236,9 +236,5 @@ where
 /// ```
 #[doc(alias("block_in_place", "spawn_blocking", "unblock"))]
 pub fn blocking<R>(closure: impl FnOnce() -> R) -> R {
-    match current::slot_of_runtime() {
-        Some((slot, shared)) if !shared.clock.is_virtual() => wait::blocked(slot, closure),
-        // No thread of the runtime ends the wait, so in a simulation it just runs.
-        _ => closure(),
-    }
+    blocking_on_others(closure)
 }

@@ -1,11 +1,14 @@
 //! Metrics: each number counts what it says.
 
 use crate::support::{Board, on, on_runtime, wait_until};
+use manyhands::cancel::TokenSource;
 use manyhands::diagnostics::Metrics;
 use manyhands::parallel::{Options, from_iter};
-use manyhands::{Runtime, join, task};
+use manyhands::{Handle, Runtime, join, task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 /// Waits until the metrics are as they should be; returns what they are then.
 fn wait_for(runtime: &Runtime, what: &str, condition: impl Fn(&Metrics) -> bool) -> Metrics {
@@ -179,4 +182,49 @@ fn runners_that_meet_at_an_iterator_are_contentions() {
         loop_options.for_each(from_iter(items).unbuffered(), |_| {});
         assert!(runtime.metrics().contentions > 0);
     });
+}
+
+/// Whether the runtime has a thread that has declared that it blocks.
+fn is_blocked(runtime: &Handle) -> bool {
+    runtime.metrics().is_some_and(|now| now.blocked == 1)
+}
+
+#[test]
+fn a_thread_that_waits_for_a_callback_of_a_cancellation_is_blocked() {
+    on_runtime(1, |runtime| {
+        let (source, waiting) = (TokenSource::new(), runtime.handle());
+        let begun = Arc::new(AtomicBool::new(false));
+        let begins = Arc::clone(&begun);
+        let registration = source.token().register(move || {
+            begins.store(true, Ordering::SeqCst);
+            wait_until("its thread is blocked", || is_blocked(&waiting));
+        });
+        let canceller = thread::spawn(move || source.cancel());
+        wait_until("the callback runs", || begun.load(Ordering::SeqCst));
+        let dropped = runtime.handle().run(move || drop(registration));
+        dropped.join().unwrap();
+        canceller.join().unwrap();
+    });
+}
+
+#[test]
+fn a_thread_that_ends_another_runtime_is_blocked_meanwhile() {
+    for limit in [None, Some(Duration::from_secs(3_600))] {
+        on_runtime(1, move |runtime| {
+            let ended = Runtime::builder().workers(1).build().unwrap();
+            let (waiting, begun) = (runtime.handle(), Arc::new(AtomicBool::new(false)));
+            let begins = Arc::clone(&begun);
+            let working = ended.handle().run(move || {
+                begins.store(true, Ordering::SeqCst);
+                wait_until("the other thread is blocked", || is_blocked(&waiting));
+            });
+            wait_until("it works", || begun.load(Ordering::SeqCst));
+            let ends = runtime.handle().run(move || match limit {
+                Some(limit) => ended.shutdown_timeout_blocking(limit),
+                None => ended.shutdown_blocking(),
+            });
+            assert!(ends.join().unwrap().unfinished.is_empty());
+            working.join().unwrap();
+        });
+    }
 }

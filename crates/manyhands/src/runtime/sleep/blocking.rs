@@ -17,3 +17,14 @@ pub(crate) fn blocking<R>(sleep: impl FnOnce() -> R) -> R {
     }
     sleep()
 }
+
+/// As [`blocking`], for a sleep that no thread of the calling thread's runtime ends: in a simulation it just lasts.
+pub(crate) fn blocking_on_others<R>(sleep: impl FnOnce() -> R) -> R {
+    #[cfg(not(loom))]
+    if let Some((slot, shared)) = current::slot_of_runtime()
+        && !shared.clock.is_virtual()
+    {
+        return wait::blocked(slot, sleep);
+    }
+    sleep()
+}

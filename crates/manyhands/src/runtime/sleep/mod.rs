@@ -8,4 +8,4 @@ pub(crate) mod idle;
 pub(crate) mod timers;
 pub(crate) mod waking;
 
-pub(crate) use blocking::blocking;
+pub(crate) use blocking::{blocking, blocking_on_others};
