@@ -82,16 +82,6 @@ impl<T: Linked> ShardedQueue<T> {
         let others = self.others.iter().map(|shard| &**shard);
         iter::once(&*self.first).chain(others)
     }
-
-    /// How many tasks are queued, counted up to `max` in each shard; see [`TaskQueue::count`].
-    pub(crate) fn count(&self, max: usize) -> usize {
-        self.shards().map(|shard| shard.count(max)).sum()
-    }
-
-    /// How often a taker gave up because another was at work.
-    pub(crate) fn contentions(&self) -> u64 {
-        self.shards().map(TaskQueue::contentions).sum()
-    }
 }
 
 /// Takers that look at the same shard first. Few in models and explorations, which have no more than five.
@@ -166,9 +156,12 @@ mod tests {
             let queue = ShardedQueue::<Node>::new(192);
             assert!(queue.only().is_none());
             (0..40).for_each(|value| push(&queue, value % 20, value));
-            assert_eq!(queue.count(100), 40);
+            assert_eq!(
+                queue.shards().map(|shard| shard.count(100)).sum::<usize>(),
+                40
+            );
             let taken: Vec<_> = std::iter::from_fn(|| take(&queue, first)).collect();
-            assert!(queue.is_empty() && queue.count(100) == 0);
+            assert!(queue.is_empty());
             assert_eq!(taken.len(), 40);
             assert_eq!(taken[0] % 12, first % 12, "it began elsewhere");
             for pusher in 0..20 {

@@ -188,10 +188,15 @@ impl RuntimeInner {
         !self.injector.is_empty() || !self.set_aside.is_empty() || !self.priority_queues.is_empty()
     }
 
-    /// How many tasks wait in queues that belong to no worker and have no priority; of each queue at most `max` are
-    /// counted.
-    pub(crate) fn count_outside(&self, max: usize) -> usize {
-        self.injector.count(max) + self.set_aside.count(max)
+    /// The queues that belong to no worker, those with a priority last.
+    pub(crate) fn queues_outside(&self) -> impl Iterator<Item = &TaskQueue<Job>> {
+        self.usual_queues_outside()
+            .chain(self.priority_queues.all())
+    }
+
+    /// Of these, the queues without a priority.
+    pub(crate) fn usual_queues_outside(&self) -> impl Iterator<Item = &TaskQueue<Job>> {
+        self.injector.shards().chain([&*self.set_aside])
     }
 
     /// How long a woken worker takes to run, in ticks.

@@ -2,6 +2,7 @@
 //!
 //! Not here: the counting itself (`probe`, `idle.rs`).
 
+use crate::queue::TaskQueue;
 use crate::runtime::{RuntimeInner, SlotState, ThreadChangeReason};
 use crate::timer::Timers;
 use std::time::Duration;
@@ -43,7 +44,8 @@ pub struct Metrics {
     pub blocked: usize,
     /// Threads that the monitor detected asleep in the kernel inside a job, while work waited.
     pub detected_blocked: usize,
-    /// Tasks from external threads that wait for a worker. Each queue is counted up to 10,000.
+    /// Tasks that wait in queues of no worker: those from external threads, and those with a priority. Each queue is counted up
+    /// to 10,000.
     pub queued_outside: usize,
     /// Tasks that wait in the queues of workers and callers, including those that only one worker may run.
     #[doc(alias = "PendingWorkItemCount")]
@@ -95,7 +97,10 @@ impl Metrics {
             asleep: 0,
             blocked: census.blocked,
             detected_blocked: census.detected_blocked,
-            queued_outside: shared.count_outside(QUEUED_MAX),
+            queued_outside: shared
+                .queues_outside()
+                .map(|queue| queue.count(QUEUED_MAX))
+                .sum(),
             queued: 0,
             steals: 0,
             parks: 0,
@@ -109,7 +114,7 @@ impl Metrics {
             timers_late: Duration::ZERO,
             timer_latest: Duration::ZERO,
             completed: 0,
-            contentions: shared.injector.contentions(),
+            contentions: shared.queues_outside().map(TaskQueue::contentions).sum(),
         };
         for slot in shared.worker_slots() {
             metrics.threads += usize::from(slot.occupant() != SlotState::None);

@@ -1,5 +1,7 @@
 //! What a snapshot shows of a runtime.
 
+use crate::job::Job;
+use crate::queue::TaskQueue;
 use crate::recording::{NoMoreThreads, Observed, RuntimeSnapshot, WorkerSnapshot, WorkerState};
 use crate::runtime::metrics::QUEUED_MAX;
 use crate::runtime::{RuntimeInner, SlotState, ThreadChangeReason, WorkerSlot};
@@ -8,7 +10,7 @@ use crate::sync::thread_state;
 impl Observed for RuntimeInner {
     fn observe(&self) -> RuntimeSnapshot {
         let started = |reason| self.changes.count(reason);
-        let with_priority = self.priority_queues.all();
+        let count = |queue: &TaskQueue<Job>| queue.count(QUEUED_MAX);
         RuntimeSnapshot {
             number: self.number.0,
             name: self.settings.name.clone(),
@@ -16,8 +18,8 @@ impl Observed for RuntimeInner {
             threads: self.idle.threads(),
             threads_max: self.settings.threads_max,
             no_more_threads: no_more_threads(self),
-            queued_outside: self.count_outside(QUEUED_MAX),
-            queued_with_priority: with_priority.map(|queue| queue.count(QUEUED_MAX)).sum(),
+            queued_outside: self.usual_queues_outside().map(count).sum(),
+            queued_with_priority: self.priority_queues.all().map(count).sum(),
             started_for_declared: started(ThreadChangeReason::BlockingDeclared),
             started_for_detected: started(ThreadChangeReason::BlockingDetected),
             started_for_starved: started(ThreadChangeReason::Starvation),

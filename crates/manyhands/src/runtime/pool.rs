@@ -103,8 +103,7 @@ impl Ends for RuntimeInner {
         while is_any {
             is_any = false;
             let own = self.all_slots().map(|slot| &slot.tasks);
-            let outside = self.injector.shards().chain(self.priority_queues.all());
-            for queue in outside.chain([&*self.set_aside]).chain(own) {
+            for queue in self.queues_outside().chain(own) {
                 // A destructor may spawn into a queue that was empty a moment ago.
                 is_any |= self.discard(queue, permit.again());
             }

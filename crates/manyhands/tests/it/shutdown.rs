@@ -146,7 +146,7 @@ fn what_many_threads_have_brought_to_a_large_pool_is_counted_and_dropped_while_i
             let threads: Vec<_> = things.map(spawn).collect();
             threads.into_iter().map(|it| it.join().unwrap()).collect()
         });
-        assert_eq!(runtime.metrics().queued_outside, 8);
+        assert_eq!(runtime.metrics().queued_outside, 24);
         let shutdown = thread::spawn(move || runtime.shutdown_blocking());
         wait_until("all are dropped", || ledger.count_dropped() == 24);
         drop(keeps);
