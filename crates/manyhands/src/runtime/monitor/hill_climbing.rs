@@ -11,37 +11,109 @@
 //! Samples have random lengths, so that several processes on one machine do not fall into step.
 //!
 //! The climber is a pure function: it takes time, completions and processor load, and returns the number of threads
-//! and the length of the next sample. Not here: taking samples (`hill_climbing_sampler.rs`), and adding threads
-//! (`sweep.rs`).
+//! and the length of the next sample. Not here: adding threads (`sweep.rs`).
 
-use crate::runtime::ThreadChangeReason;
+use crate::runtime::{RuntimeInner, ThreadChangeReason};
+use crate::sync::clock;
+use crate::sync::processor_load::ProcessorTicks;
 use std::f64::consts::TAU;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// The samples of one runtime.
+pub(super) struct HillClimbingSampler {
+    climber: HillClimber,
+    last: Reading,
+    due_after: Duration,
+}
+
+/// The counters at one moment.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    at: Instant,
+    completed: u64,
+    processors: Option<ProcessorTicks>,
+}
+
+impl HillClimbingSampler {
+    /// Takes the first reading.
+    pub(super) fn begin(shared: &RuntimeInner, now: Instant) -> Self {
+        let settings = &shared.settings;
+        let seed = u64::try_from(now.duration_since(clock::first()).as_nanos());
+        let mut climber =
+            HillClimber::new(settings.workers, settings.threads_max, seed.unwrap_or(1));
+        Self {
+            last: Reading::take(shared, now),
+            due_after: climber.sample_length(),
+            climber,
+        }
+    }
+
+    /// How many threads more than the workers may run now.
+    pub(super) fn extra(&self) -> usize {
+        self.climber.threads - self.climber.min
+    }
+
+    /// Takes a sample if one is due.
+    pub(super) fn sample(&mut self, shared: &RuntimeInner, now: Instant) {
+        let elapsed = now.saturating_duration_since(self.last.at);
+        if elapsed < self.due_after {
+            return;
+        }
+        let reading = Reading::take(shared, now);
+        let last = std::mem::replace(&mut self.last, reading);
+        if elapsed > 2 * SAMPLE_MAX {
+            // The monitor has slept, because there was no work.
+            return;
+        }
+        let before = self.climber.threads;
+        let load = reading.processors.zip(last.processors);
+        let advice = self.climber.climb(Sample {
+            elapsed,
+            completed: reading.completed.saturating_sub(last.completed),
+            load: load.map_or(0.0, |(now, before)| now.load_since(before)),
+        });
+        self.due_after = advice.next_after;
+        if advice.threads != before {
+            shared.note_change(advice.threads, advice.reason);
+        }
+    }
+}
+
+impl Reading {
+    fn take(shared: &RuntimeInner, at: Instant) -> Self {
+        let finished = shared.all_slots().map(|slot| slot.counters.finished.read());
+        Self {
+            at,
+            completed: finished.sum(),
+            processors: ProcessorTicks::now(),
+        }
+    }
+}
 
 /// What was counted since the last sample.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Sample {
+struct Sample {
     /// How long it took.
-    pub(crate) elapsed: Duration,
+    elapsed: Duration,
     /// Pieces of work that ended meanwhile.
-    pub(crate) completed: u64,
+    completed: u64,
     /// The part of the allowed processors that any process used; 1 is all.
-    pub(crate) load: f64,
+    load: f64,
 }
 
 /// The climber's answer to a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Advice {
+struct Advice {
     /// How many threads should run.
-    pub(crate) threads: usize,
+    threads: usize,
     /// Why the number changed: the wave goes on, or the estimate has moved, because throughput followed the wave or did not.
-    pub(crate) reason: ThreadChangeReason,
+    reason: ThreadChangeReason,
     /// When to take the next sample.
-    pub(crate) next_after: Duration,
+    next_after: Duration,
 }
 
 /// The climber.
-pub(crate) struct HillClimber {
+struct HillClimber {
     min: usize,
     max: usize,
     /// The estimate of the best number.
@@ -68,7 +140,7 @@ struct Point {
 
 impl HillClimber {
     /// Begins at `min` threads. `max` is at least that, and `seed` any number.
-    pub(crate) fn new(min: usize, max: usize, seed: u64) -> Self {
+    fn new(min: usize, max: usize, seed: u64) -> Self {
         debug_assert!(0 < min && min <= max, "limits are validated by the builder");
         Self {
             min,
@@ -85,7 +157,7 @@ impl HillClimber {
     }
 
     /// Takes a sample into account.
-    pub(crate) fn climb(&mut self, sample: Sample) -> Advice {
+    fn climb(&mut self, sample: Sample) -> Advice {
         let pending = &mut self.pending;
         pending.elapsed += sample.elapsed;
         pending.completed += sample.completed;
@@ -189,7 +261,7 @@ impl HillClimber {
     }
 
     /// A random length between the shortest and the longest.
-    pub(crate) fn sample_length(&mut self) -> Duration {
+    fn sample_length(&mut self) -> Duration {
         // Xorshift, George Marsaglia 2003; any start but 0.
         let mut x = self.random | 1 << 63;
         x ^= x << 13;

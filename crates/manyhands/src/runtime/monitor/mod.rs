@@ -8,7 +8,6 @@ pub(crate) mod changes;
 pub(crate) mod control;
 mod detector;
 mod hill_climbing;
-mod hill_climbing_sampler;
 mod long_job;
 mod memory;
 pub(crate) mod overcommit;

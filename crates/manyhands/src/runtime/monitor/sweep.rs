@@ -8,7 +8,7 @@
 
 use crate::runtime::monitor::blocked::{Found, Threads, is_due};
 use crate::runtime::monitor::burst::BurstMode;
-use crate::runtime::monitor::hill_climbing_sampler::HillClimbingSampler;
+use crate::runtime::monitor::hill_climbing::HillClimbingSampler;
 use crate::runtime::monitor::memory;
 use crate::runtime::monitor::overcommit::{
     OvercommitForShort, SaturationSample, count_overrunning,
@@ -28,8 +28,6 @@ pub(crate) struct Sweeper {
     stalls: Stalls,
     /// Only where the builder enabled it.
     sampler: Option<HillClimbingSampler>,
-    /// How many threads more than the workers may run, by hill climbing.
-    climbed: usize,
     overcommit: OvercommitForShort,
     memory_checked: Option<Instant>,
 }
@@ -66,7 +64,7 @@ impl Sweeper {
     fn sweep_at(&mut self, shared: &RuntimeInner, now: Instant) -> Sweep {
         if shared.settings.hill_climbing {
             let begin = || HillClimbingSampler::begin(shared, now);
-            self.climbed = self.sampler.get_or_insert_with(begin).extra(shared, now);
+            self.sampler.get_or_insert_with(begin).sample(shared, now);
         }
         if !shared.has_visible_work(None)
             && !shared.all_slots().any(|slot| slot.deque.has_private(0))
@@ -195,7 +193,8 @@ impl Sweeper {
 
     /// Lets `extra` threads more than the workers run, or as many as hill climbing advises if that is more.
     fn set_extra(&self, shared: &RuntimeInner, extra: usize) {
-        shared.idle.set_extra(extra.max(self.climbed));
+        let climbed = self.sampler.as_ref().map_or(0, HillClimbingSampler::extra);
+        shared.idle.set_extra(extra.max(climbed));
     }
 
     /// Reads the memory use at intervals while there are more threads than may run; and while it is scarce, because no such
