@@ -14,6 +14,7 @@
 //!
 //! Unsafe: hands out raw memory.
 
+use crate::job::OnDrop;
 use crate::sync::{Mutex, lock, prefetch_for_writing};
 use std::alloc::Layout;
 use std::cell::Cell;
@@ -88,18 +89,9 @@ pub(crate) unsafe fn dispose<T>(place: NonNull<T>) {
         drop(unsafe { Box::from_raw(place.as_ptr()) });
         return;
     };
-    let _block = GiveBlock(class, place.cast());
+    let _given = OnDrop(|| give_block(class, place.cast()));
     // SAFETY: written by `allocate`, and not used again.
     unsafe { place.drop_in_place() };
-}
-
-/// Frees a block when dropped.
-struct GiveBlock(Class, NonNull<u8>);
-
-impl Drop for GiveBlock {
-    fn drop(&mut self) {
-        give_block(self.0, self.1);
-    }
 }
 
 /// Addresses of free blocks of one size.

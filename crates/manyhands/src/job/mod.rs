@@ -25,8 +25,8 @@ pub(crate) use run_permit::RunPermit;
 pub(crate) use task_registry::{TaskKey, TaskRegistry};
 pub use unwind::AggregatePanic;
 pub(crate) use unwind::{
-    AbortOnUnwind, Payload, abort, catch, contain, discard, dispose, resume_all, value_or_resume,
-    wake, wake_by_ref,
+    AbortOnUnwind, OnDrop, Payload, abort, catch, contain, discard, dispose, resume_all,
+    value_or_resume, wake, wake_by_ref,
 };
 
 use crate::queue::{Linked, Unqueued};

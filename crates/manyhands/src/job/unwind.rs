@@ -1,4 +1,4 @@
-//! Panics as values, and a guard for code that must not unwind.
+//! Panics as values, and guards: for what is done also when a frame unwinds, and for code that must not.
 
 use crate::integrations::tracing_events;
 use crate::job::PanicPayload;
@@ -155,6 +155,17 @@ impl Error for AggregatePanic {}
 
 /// The most nested payloads that are dropped, each from the drop of the one before.
 const PAYLOADS_MAX: usize = 8;
+
+/// Calls a closure when dropped, so also where its frame is left by unwinding.
+#[must_use]
+pub(crate) struct OnDrop<F: FnMut()>(pub(crate) F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    #[inline]
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
 
 /// Aborts the process when dropped by unwinding, with a message that says why.
 /// [`disarm`](Self::disarm) forgets it.

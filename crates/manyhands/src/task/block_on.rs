@@ -5,7 +5,7 @@
 //!
 //! Unsafe: a waker is a pointer to a slot.
 
-use crate::job::{ExecutionId, InPlace};
+use crate::job::{ExecutionId, InPlace, OnDrop};
 use crate::recording::{self, Site};
 use crate::runtime::{OccupiedSlot, WorkerSlot, current, wait};
 use crate::task::budget;
@@ -61,7 +61,11 @@ fn poll_on<F: Future>(slot: &'static OccupiedSlot, future: F, site: Site, wait: 
     let mut future = pin!(InPlace::of(future));
     let waker = waker_of(slot);
     let mut context = Context::from_waker(&waker);
-    let _outer = RaiseOnDrop(slot);
+    // This call may consume wakes that were meant for a `block_on` further down the same thread's stack; so that one polls once
+    // more.
+    let _outer = OnDrop(|| {
+        slot.signal.raise();
+    });
     let recorded = recording::thread_polls(&waker, None);
     budget::unlimited(|| {
         let poll = || recorded.poll(|| site.around(|| future.as_mut().poll(&mut context)));
@@ -70,16 +74,6 @@ fn poll_on<F: Future>(slot: &'static OccupiedSlot, future: F, site: Site, wait: 
             wait(slot, &|| signal.is_raised(), &nobody, &|| true);
         })
     })
-}
-
-/// This call may have consumed wakes that were meant for a `block_on` further down the same thread's stack;
-/// so that one polls once more.
-struct RaiseOnDrop(&'static WorkerSlot);
-
-impl Drop for RaiseOnDrop {
-    fn drop(&mut self) {
-        self.0.signal.raise();
-    }
 }
 
 fn waker_of(slot: &'static WorkerSlot) -> Waker {

@@ -18,7 +18,7 @@
 //! one for another library's executor on top of a poll, which polls a refused future again at once: the number of
 //! refusals in one poll reveals it.
 
-use crate::job::wake_by_ref;
+use crate::job::{OnDrop, wake_by_ref};
 #[cfg(not(loom))]
 use crate::{runtime::current, sync::clock};
 use std::cell::Cell;
@@ -138,17 +138,10 @@ pub(crate) fn unlimited<R>(poll: impl FnOnce() -> R) -> R {
 }
 
 fn with<R>(spent: Spent, poll: impl FnOnce() -> R) -> R {
-    let _restore = Restore(SPENT.replace(spent));
+    // The budget of the poll underneath.
+    let before = SPENT.replace(spent);
+    let _restore = OnDrop(|| SPENT.set(before));
     poll()
-}
-
-/// Restores the budget of the poll underneath.
-struct Restore(Spent);
-
-impl Drop for Restore {
-    fn drop(&mut self) {
-        SPENT.set(self.0);
-    }
 }
 
 impl Spent {

@@ -4,8 +4,9 @@ use crate::channel::subscribers::{not_sent, notify};
 use crate::channel::watch::Receiver;
 use crate::channel::watch::state::State;
 use crate::channel::{SendError, SenderCore};
+use crate::job::OnDrop;
 use crate::sync::ShortGuard;
-use crate::sync::thread::{self, ThreadId};
+use crate::sync::thread;
 use std::error::Error;
 use std::fmt;
 use std::mem;
@@ -123,9 +124,11 @@ impl<T> Sender<T> {
     where
         T: Clone,
     {
-        let modifying = Modifying::begin(self);
+        let thread = thread::current().id();
+        self.lock_to_send().modifying.push(thread);
+        let _modifies = OnDrop(|| self.core.lock().modifying.retain(|other| *other != thread));
         loop {
-            let (old, version) = modifying.current()?;
+            let (old, version) = self.current()?;
             let mut new = T::clone(&old);
             if !modify(&mut new) {
                 return Ok(false);
@@ -136,6 +139,15 @@ impl<T> Sender<T> {
                 replace(state, new);
                 return Ok(true);
             }
+        }
+    }
+
+    /// The value and its version.
+    fn current(&self) -> Result<(Arc<T>, u64), SendError<()>> {
+        let state = self.core.lock();
+        match state.subscribers.closed {
+            None => Ok((Arc::clone(&state.value), state.version)),
+            Some(_) => Err(SendError(())),
         }
     }
 
@@ -227,36 +239,6 @@ impl<T> fmt::Debug for Sender<T> {
         f.debug_struct("Sender")
             .field("is_closed", &self.is_closed())
             .finish_non_exhaustive()
-    }
-}
-
-/// Says for as long as it exists that this thread modifies the value.
-struct Modifying<'a, T> {
-    sender: &'a Sender<T>,
-    thread: ThreadId,
-}
-
-impl<'a, T> Modifying<'a, T> {
-    fn begin(sender: &'a Sender<T>) -> Self {
-        let thread = thread::current().id();
-        sender.lock_to_send().modifying.push(thread);
-        Self { sender, thread }
-    }
-
-    /// The value and its version.
-    fn current(&self) -> Result<(Arc<T>, u64), SendError<()>> {
-        let state = self.sender.core.lock();
-        match state.subscribers.closed {
-            None => Ok((Arc::clone(&state.value), state.version)),
-            Some(_) => Err(SendError(())),
-        }
-    }
-}
-
-impl<T> Drop for Modifying<'_, T> {
-    fn drop(&mut self) {
-        let mut state = self.sender.core.lock();
-        state.modifying.retain(|thread| *thread != self.thread);
     }
 }
 

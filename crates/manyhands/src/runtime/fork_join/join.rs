@@ -13,7 +13,7 @@
 //! Unsafe: the job lives on the owner's stack and is reached by pointer.
 
 use crate::call_site::CallSiteProfile;
-use crate::job::{Action, Job, JobKind, Latch, Payload, abort, catch, contain};
+use crate::job::{Action, Job, JobKind, Latch, OnDrop, Payload, abort, catch, contain};
 use crate::queue::Popped;
 use crate::runtime::policy::{self, LEVELS_APART, OFFER_NANOS_MIN, Offer, PUSHES_PER_BEAT};
 use crate::runtime::{
@@ -169,7 +169,7 @@ where
     RB: Send,
 {
     slot.in_timed_join.set(true);
-    let _timed = Timed(slot);
+    let _timed = OnDrop(|| slot.in_timed_join.set(false));
     let site = CallSiteProfile::of(join_timed::<A, B, RA, RB> as *const () as usize);
     let shared = slot.runtime();
     shared.arm_monitor();
@@ -203,15 +203,6 @@ fn offer(slot: &OccupiedSlot, shared: &RuntimeInner, cost: u64) {
     slot.deque.expose(1);
     if offer == Offer::Wake {
         shared.wake_if_nobody_searches();
-    }
-}
-
-/// The slot is marked while its outermost join runs.
-struct Timed(&'static OccupiedSlot);
-
-impl Drop for Timed {
-    fn drop(&mut self) {
-        self.0.in_timed_join.set(false);
     }
 }
 

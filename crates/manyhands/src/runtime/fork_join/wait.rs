@@ -9,7 +9,7 @@
 //!
 //! Not here: the steps of a wait (`waiting.rs`), and the deque's and the slots' own protocols.
 
-use crate::job::{ExecutionId, Job, RunPermit, abort};
+use crate::job::{ExecutionId, Job, OnDrop, RunPermit, abort};
 use crate::recording;
 use crate::runtime::fork_join::executions::Taken;
 use crate::runtime::fork_join::scope_closures::Closures;
@@ -219,6 +219,7 @@ fn declare_blocked<R>(slot: &'static OccupiedSlot, sleep: impl FnOnce() -> R) ->
         // A destructor or a stop hook waits, and no worker is left to drop what it may have spawned.
         shared.discard_queued(RunPermit::new());
     }
+    // A wait inside another one counts nothing more.
     let times = slot.blocking_depth.get();
     slot.blocking_depth.set(times + 1);
     if times == 0 {
@@ -233,18 +234,7 @@ fn declare_blocked<R>(slot: &'static OccupiedSlot, sleep: impl FnOnce() -> R) ->
             waking::block_in_short_task(shared, &slot.in_short_task);
         }
     }
-    let _region = BlockingRegion(slot);
-    let _recorded = recording::thread_blocks();
-    sleep()
-}
-
-/// While it lives, its thread is declared blocked. A nested region counts nothing more.
-struct BlockingRegion(&'static OccupiedSlot);
-
-impl Drop for BlockingRegion {
-    fn drop(&mut self) {
-        let slot = self.0;
-        let times = slot.blocking_depth.get() - 1;
+    let _region = OnDrop(|| {
         slot.blocking_depth.set(times);
         if times == 0 {
             slot.set_occupant(SlotState::Running);
@@ -252,7 +242,9 @@ impl Drop for BlockingRegion {
                 waking::end_block(shared);
             }
         }
-    }
+    });
+    let _recorded = recording::thread_blocks();
+    sleep()
 }
 
 /// Runs one piece of the work of `execution`, or of the execution that it waits for. Returns whether it did.

@@ -327,10 +327,7 @@ pub(crate) fn next<W: Worker>(
     }
     if worker.may_search() {
         // Wakers wake no other worker meanwhile.
-        let searching = pool.idle().search(permit);
-        let found = worker.spin();
-        drop(searching);
-        if let Some(found) = found {
+        if let Some(found) = pool.idle().search(permit, || worker.spin()) {
             if worker.has_more() {
                 // There is more than one task. While this worker searched, wakers relied on it and woke no other.
                 // I1: a waker that still saw it search had pushed before, hence before this look.

@@ -18,7 +18,7 @@
 //!
 //! Unsafe: a slot keeps by pointer where its occupant's task was spawned; the table keeps slots as pointers to leaked memory.
 
-use crate::job::{ExecutionId, Job, JobKind, SlotNumber};
+use crate::job::{ExecutionId, Job, JobKind, OnDrop, SlotNumber};
 use crate::probe::SlotCounters;
 use crate::queue::{Deque, TaskQueue};
 use crate::runtime::fork_join::executions::Executions;
@@ -164,18 +164,12 @@ impl WorkerSlot {
     /// # Panics
     /// When 65,536 slots are in use, and in a forked child.
     pub(crate) fn borrow_to_wait<R>(f: impl FnOnce(&'static OccupiedSlot) -> R) -> R {
-        struct Borrowed(&'static WorkerSlot);
-        impl Drop for Borrowed {
-            fn drop(&mut self) {
-                self.0.give_back();
-            }
-        }
         process::refuse_forked();
         let slot =
             Self::take(ptr::null()).expect("fewer than 65,536 threads take part or wait at once");
-        let lent = Borrowed(slot);
+        let _lent = OnDrop(|| slot.give_back());
         // SAFETY: taken from the pool just now, and given back when `f` has ended. No monitor asks for its thread's name.
-        f(unsafe { lent.0.occupy(0) })
+        f(unsafe { slot.occupy(0) })
     }
 
     /// Takes an unused slot for `runtime`, a `RuntimeInner`, which must give it back before it is freed.

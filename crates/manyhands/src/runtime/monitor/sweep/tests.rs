@@ -32,8 +32,8 @@ impl Occupying {
 
     /// One for which no worker is woken: the push relies on a worker that searches.
     fn begin_unnoticed(runtime: &Runtime) -> Self {
-        let _searching = runtime.shared().idle.search(RunPermit::new());
-        Self::begin(runtime)
+        let idle = &runtime.shared().idle;
+        idle.search(RunPermit::new(), || Self::begin(runtime))
     }
 
     /// Returns the worker that has run it.
@@ -217,16 +217,16 @@ fn where_all_are_blocked_a_worker_is_woken_although_one_counts_as_searching() {
     let idle = &runtime.shared().idle;
     // Blocked in what it ran while it searched.
     assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
-    let searching = idle.search(RunPermit::new());
-    idle.begin(Activity::Blocked);
-    let occupying = Occupying::begin(&runtime);
-    let mut sweeper = Sweeper::default();
-    let begun = clock::now();
-    let _ = sweeper.sweep_at(runtime.shared(), begun);
-    let _ = sweeper.sweep_at(runtime.shared(), begun + IN_DOUBT);
-    assert_eq!(occupying.end(), Some(1));
-    idle.end(Activity::Blocked);
-    drop(searching);
+    idle.search(RunPermit::new(), || {
+        idle.begin(Activity::Blocked);
+        let occupying = Occupying::begin(&runtime);
+        let mut sweeper = Sweeper::default();
+        let begun = clock::now();
+        let _ = sweeper.sweep_at(runtime.shared(), begun);
+        let _ = sweeper.sweep_at(runtime.shared(), begun + IN_DOUBT);
+        assert_eq!(occupying.end(), Some(1));
+        idle.end(Activity::Blocked);
+    });
     assert!(runtime.shared().start(0));
 }
 

@@ -1,4 +1,4 @@
-//! What the word of counts counts, and in which of its bits; the search of a worker, as a value; and flags that are counted.
+//! What the word of counts counts, and in which of its bits; the search of a worker; and flags that are counted.
 //!
 //! Not here: where a worker looks (`search.rs`), how flags are counted (`idle.rs`), and when one is set
 //! (`monitor/blocked.rs`, `waking.rs`).
@@ -39,28 +39,14 @@ pub(super) fn field(counts: u64, what: Activity) -> usize {
     ((counts / what as u64) & 0xFFFF) as usize
 }
 
-/// While it lives, its worker counts as one that looks for work, so wakers wake no other one. The worker has no permit
-/// meanwhile: nothing of the user's can be called.
-#[must_use]
-pub(crate) struct Searching<'a> {
-    idle: &'a Idle,
-    _permit: RunPermit<'a>,
-}
-
 impl Idle {
-    /// Begins a search.
-    pub(crate) fn search<'a>(&'a self, permit: RunPermit<'a>) -> Searching<'a> {
+    /// Worker: looks for work by `look`. Meanwhile it counts as one that does, so wakers wake no other one, and has no permit:
+    /// nothing of the user's can be called.
+    pub(crate) fn search<R>(&self, _permit: RunPermit<'_>, look: impl FnOnce() -> R) -> R {
         self.begin(Activity::Searching);
-        Searching {
-            idle: self,
-            _permit: permit,
-        }
-    }
-}
-
-impl Drop for Searching<'_> {
-    fn drop(&mut self) {
-        self.idle.end(Activity::Searching);
+        let found = look();
+        self.end(Activity::Searching);
+        found
     }
 }
 
