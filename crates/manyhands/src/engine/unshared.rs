@@ -334,6 +334,7 @@ impl<O: LoopObserver> Fork<'_, O> {
         let fork = unsafe { &*this };
         fork.latch.start(execution);
         if let Err(payload) = catch(|| fork.run()) {
+            fork.work().note_panic();
             // SAFETY: the worker has the fork alone.
             unsafe { *fork.panic.get() = Some(payload) };
         }
@@ -390,11 +391,12 @@ impl<O: LoopObserver> Fork<'_, O> {
         }
     }
 
-    /// Caller, one of whose bodies has panicked: as `finish`, but no more items begin. Returns what bodies have panicked with
-    /// on other threads.
+    /// Caller, one of whose bodies has panicked: as `finish`, but no more items begin, and those that run hear of it. Returns
+    /// what bodies have panicked with on other threads.
     fn finish_panicked(&self) -> Vec<Payload> {
         // Relaxed: a runner acts on it a block earlier or later.
         self.is_over.store(true, Ordering::Relaxed);
+        self.work().note_panic();
         match self.wait(&wait::for_stolen_idly) {
             AfterWait::TakenBack => {
                 // SAFETY: the positions of a fork that was taken back are the caller's. It gets the first panic.

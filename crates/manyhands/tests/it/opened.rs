@@ -3,7 +3,7 @@
 //! Their items wait for what only another thread can bring, so a call that stays on its thread meets a deadline. How long such
 //! calls take is printed, not asserted: `cargo test --release -p manyhands --test it opened::table -- --ignored --nocapture`.
 
-use crate::support::{Deadline, blow, panics_of, random_below, wait_until};
+use crate::support::{Deadline, blow, message_of, panics_of, random_below, wait_until};
 use crate::which_runtime::{named, thread_name};
 use manyhands::query::prelude::*;
 use manyhands::{Runtime, parallel, task};
@@ -116,6 +116,26 @@ fn panics_of_the_caller_and_of_others_are_all_handed_on() {
         assert!(items.len() >= 2 && items.len() == thrown.into_inner());
         items.sort_unstable();
         assert_eq!(items[0], 0, "that of the caller");
+    });
+}
+
+#[test]
+fn a_panic_of_the_caller_is_seen_by_the_bodies_that_others_run() {
+    everywhere(|| {
+        let is_opened = AtomicBool::new(false);
+        let panics = panics_of(|| {
+            parallel::Options::new().for_each_with_control(0..2, |i, control| {
+                if i == 0 {
+                    wait_until("another thread begins", || is_opened.load(Ordering::SeqCst));
+                    blow("the first");
+                }
+                is_opened.store(true, Ordering::SeqCst);
+                let is_seen = || control.is_exceptional() && control.should_exit();
+                wait_until("the panic of the caller", is_seen);
+            });
+        });
+        let messages: Vec<_> = panics.iter().map(message_of).collect();
+        assert_eq!(messages, ["the first"]);
     });
 }
 

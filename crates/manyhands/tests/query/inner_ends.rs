@@ -6,7 +6,7 @@ use crate::support::{blow, few_settings, panics, wait_until, within_limit};
 use manyhands::query::prelude::*;
 use manyhands::{Runtime, cancel, parallel};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 /// What is sought: an item of the first iterator.
@@ -159,6 +159,26 @@ fn failures_panics_and_cancellations_end_a_query_within_items() {
                 assert!(query.cancellation(&token).for_each(cancel).is_err());
             });
         }
+    });
+}
+
+#[test]
+fn a_panic_of_a_caller_that_began_alone_ends_the_items_of_others() {
+    within_limit(|| {
+        let runtime = Runtime::builder().workers(3).build().unwrap();
+        let is_opened = AtomicBool::new(false);
+        let numbers = (0..2_u32).into_par_query().runtime(&runtime);
+        let endless = numbers.flat_map(|number| {
+            if number == 0 {
+                wait_until("another thread to take the second item", || {
+                    is_opened.load(Ordering::SeqCst)
+                });
+                blow();
+            }
+            is_opened.store(true, Ordering::SeqCst);
+            std::iter::repeat_with(thread::yield_now)
+        });
+        assert!(panics(|| endless.for_each(drop)));
     });
 }
 
