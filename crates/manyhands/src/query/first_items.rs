@@ -13,21 +13,24 @@ use crate::parallel::adjacent::{AdjacentRuns, Run};
 use crate::parallel::append::append;
 use crate::query::gather::append_vec;
 use crate::query::pipeline::drop_then;
-use crate::query::{Pipeline, QueryRun};
+use crate::query::{ExecutionMode, Pipeline, QueryRun};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::mem;
 use std::ops::Range;
 
 /// The first `most` items, in order. The source is run in steps, each twice as long as the one before, so that no runner
-/// begins far behind the last item that is wanted.
+/// begins far behind the last item that is wanted. Not where bodies may wait for one another: each step ends in a barrier.
 pub(crate) fn first_items<P: Pipeline, E: Ending>(
     mut pipeline: P,
     most: usize,
     run: &QueryRun<'_, E>,
 ) -> Vec<P::Item> {
     let mut items = Vec::new();
-    let mut step = most as u64;
+    let mut step = match run.settings.mode {
+        ExecutionMode::Parallel => u64::MAX,
+        ExecutionMode::Auto | ExecutionMode::Sequential => most as u64,
+    };
     loop {
         let mut first = FirstItems::new(Wanted::Before, most - items.len(), BeforeFailure(Some));
         let count = pipeline.drive(step, &mut first, run);

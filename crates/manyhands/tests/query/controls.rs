@@ -99,7 +99,7 @@ fn a_query_has_no_more_runners_than_its_degree() {
 
 #[test]
 fn bodies_of_a_parallel_query_may_wait_for_one_another() {
-    for source in ["positions", "iterator", "keys"] {
+    for source in ["positions", "iterator", "first ones", "keys"] {
         within_limit(move || {
             let runtime = Runtime::builder().workers(4).build().unwrap();
             let barrier = Barrier::new(4);
@@ -113,6 +113,10 @@ fn bodies_of_a_parallel_query_may_wait_for_one_another() {
                 "iterator" => {
                     let query = parallel::from_iter(0..4).into_par_query().runtime(&runtime);
                     query.execution_mode(ExecutionMode::Parallel).for_each(meet);
+                }
+                "first ones" => {
+                    let firsts = numbers().inspect(|n| meet(*n)).filter(|_| true).take(2);
+                    assert_eq!(firsts.to_vec(), [0, 1]);
                 }
                 _ => {
                     let key = |n: &usize| {
