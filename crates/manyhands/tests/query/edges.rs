@@ -149,6 +149,15 @@ fn sources_may_be_as_long_as_they_can_be() {
 
 /// Where a source is cut, its last items would be the wrong ones.
 #[test]
+fn the_last_items_that_can_be_counted_are_numbered() {
+    let last = u64::MAX - 1;
+    let numbered = (0..=last).into_par_query().enumerate();
+    let lasts = numbered.skip(usize::MAX - 2).to_vec();
+    let places = lasts.into_iter().map(|(place, n)| (place as u64, n));
+    assert!(places.eq([(last - 1, last - 1), (last, last)]));
+}
+
+#[test]
 fn what_has_more_items_than_can_be_counted_has_no_end_to_count_from() {
     let endless = || (0..=u64::MAX).into_par_query();
     let refused = |query: &dyn Fn() -> Option<u64>| {

@@ -112,7 +112,9 @@ unsafe impl<S: Indexed> Indexed for Enumerate<S> {
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = Self::Item> {
         // SAFETY: as promised by the caller.
         let items = unsafe { self.0.block(start, end) };
-        (to_usize(start)..).zip(items)
+        let first = to_usize(start);
+        let numbered = items.enumerate();
+        numbered.map(move |(number, item)| (first + number, item))
     }
 
     #[inline]
