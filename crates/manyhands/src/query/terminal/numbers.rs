@@ -130,7 +130,7 @@ impl<T: Number> Fold<T> for Adding<T> {
 }
 
 impl<P: Pipeline<Item: Number>, O: Order, E: Ending> Query<'_, P, O, E> {
-    /// All items added up; `None` if the sum does not fit its type.
+    /// All items added up; `None` if the sum does not fit its type, or, of 128-bit integers, if that of some of them does not.
     ///
     /// # Panics
     /// If closures of the query do; see [the module](crate::query).
