@@ -47,7 +47,8 @@ impl<E: Ending> Options<'_, E> {
     pub fn for_each<S: Source>(&self, source: S, body: impl Fn(S::Item) + Sync) -> E::Output<()> {
         let ending = self.ending;
         let feed = source.into_feed();
-        feed.drive(&mut ForEach { body, ending }, &self.plan());
+        let token = ending.token();
+        feed.drive(&mut ForEach { body, ending }, &self.plan(), token);
         ending.conclude(Some(()))
     }
 
@@ -63,7 +64,7 @@ impl<E: Ending> Options<'_, E> {
         let mut plan = self.plan();
         plan.sharing.helpers = HelperPolicy::AtOnce;
         let feed = source.into_feed();
-        feed.drive(&mut ForEach { body, ending }, &plan);
+        feed.drive(&mut ForEach { body, ending }, &plan, None);
         ending.cancelled().is_none()
     }
 
@@ -234,7 +235,8 @@ where
             init: &self.init,
             finish: &self.finish,
         };
-        source.into_feed().drive(&mut mapping, &self.options.plan());
+        let feed = source.into_feed();
+        feed.drive(&mut mapping, &self.options.plan(), ending.token());
         state.outcome()
     }
 }

@@ -257,7 +257,7 @@ pub(crate) fn collect<S: Source, R: Send, L, E: Ending>(
     body: impl Fn(u64, S::Item, &mut L) -> Option<R> + Sync,
 ) -> Option<Vec<R>> {
     let feed = source.into_feed();
-    let plan = local.options.plan();
+    let (plan, token) = (local.options.plan(), local.options.ending.token());
     let (init, finish) = (&local.init, &local.finish);
     if let Some(len) = feed.len_hint() {
         let mut filling = Filling::new(len);
@@ -268,7 +268,7 @@ pub(crate) fn collect<S: Source, R: Send, L, E: Ending>(
             init,
             finish,
         };
-        feed.drive(&mut mapping, &plan);
+        feed.drive(&mut mapping, &plan, token);
         let complete = mapping.watch.end() == u64::MAX;
         // First, with the body: the compiler leaks what is returned if a drop panics after that.
         drop(mapping);
@@ -283,7 +283,7 @@ pub(crate) fn collect<S: Source, R: Send, L, E: Ending>(
         init,
         finish,
     };
-    feed.drive(&mut mapping, &plan);
+    feed.drive(&mut mapping, &plan, token);
     let complete = mapping.watch.end() == u64::MAX;
     // As above.
     drop(mapping);

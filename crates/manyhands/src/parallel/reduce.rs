@@ -267,7 +267,8 @@ impl<E: Ending> Options<'_, E> {
     ) -> E::Output<Option<V>> {
         let (ending, fold) = (self.ending, MapReduce { map, reduce });
         let mut folding = Folding::new(&fold, ending, Grouping::Any);
-        source.into_feed().drive(&mut folding, &self.plan());
+        let feed = source.into_feed();
+        feed.drive(&mut folding, &self.plan(), ending.token());
         // What was cancelled is missing between the runs.
         let is_complete = ending.cancelled().is_none();
         let value = is_complete.then(|| folding.into_value());

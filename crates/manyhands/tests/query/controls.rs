@@ -306,6 +306,33 @@ fn explanations_say_where_items_are_gathered() {
 }
 
 #[test]
+fn the_token_of_a_loop_ends_the_query_that_it_is_over() {
+    let source = cancel::TokenSource::new();
+    let token = source.token();
+    let tested = AtomicUsize::new(0);
+    let one_by_one = parallel::Options::new().degree_of_parallelism(1).unwrap();
+    let options = one_by_one.cancellation(&token);
+    let gathered = || {
+        (0..1_000).into_par_query().filter(|n| {
+            tested.fetch_add(1, Ordering::SeqCst);
+            if *n == 9 {
+                source.cancel();
+            }
+            true
+        })
+    };
+    assert!(options.for_each(gathered(), drop).is_err());
+    assert_eq!(tested.load(Ordering::SeqCst), 10);
+    assert!(options.map(gathered(), |n| n).is_err());
+    let reduced = options.map_reduce(gathered(), |n| n, i32::max);
+    assert!(reduced.is_err());
+    let stateful = options.local(|| (), drop);
+    let outcome = stateful.for_each(gathered(), |_, _, ()| ());
+    assert!(outcome.is_err());
+    assert_eq!(tested.load(Ordering::SeqCst), 10, "none began after that");
+}
+
+#[test]
 fn a_cancelled_query_gives_the_error_whatever_it_was_to_give() {
     let source = cancel::TokenSource::new();
     source.cancel();

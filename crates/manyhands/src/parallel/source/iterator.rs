@@ -2,6 +2,7 @@
 //!
 //! Not here: the loop over it (`pull.rs`), and sources that know their length (`slice.rs`, `owned.rs`, `range.rs`).
 
+use crate::cancel::Token;
 use crate::engine::{Consumer, HelperPolicy, Plan};
 use crate::parallel::source::pull::{CHUNK_MAX, First, LEAF_LEN, Pull};
 use crate::parallel::source::{Feed, Source};
@@ -99,7 +100,12 @@ impl<I: Iterator<Item: Send> + Send> FromIter<I> {
 impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
     type Item = I::Item;
 
-    fn drive<C: Consumer<I::Item>>(self, consumer: &mut C, plan: &Plan<'_>) {
+    fn drive<C: Consumer<I::Item>>(
+        self,
+        consumer: &mut C,
+        plan: &Plan<'_>,
+        _token: Option<&Token>,
+    ) {
         let _entered = plan.sharing.runtime.map(|runtime| runtime.enter());
         let at_once = self.chunk_max == 1 || plan.sharing.helpers == HelperPolicy::AtOnce;
         let first = match (at_once, plan.sharing.degree) {

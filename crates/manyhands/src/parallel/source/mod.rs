@@ -21,6 +21,7 @@ pub(crate) use owned::OwnedItems;
 pub use producer::Producer;
 pub(crate) use slice::{MutableItems, SharedItems, to_usize};
 
+use crate::cancel::Token;
 use crate::engine::{Consumer, Indexed, Plan, drive};
 
 /// A source of loops and queries.
@@ -97,8 +98,14 @@ pub trait Feed: Sized {
     /// What the body receives.
     type Item;
 
-    /// Runs all items through `consumer`.
-    fn drive<C: Consumer<Self::Item>>(self, consumer: &mut C, plan: &Plan<'_>);
+    /// Runs all items through `consumer`. `token` ends what makes them before the first of them is given; the consumer itself
+    /// says when no more are wanted.
+    fn drive<C: Consumer<Self::Item>>(
+        self,
+        consumer: &mut C,
+        plan: &Plan<'_>,
+        token: Option<&Token>,
+    );
 
     /// The number of items, where it is known.
     fn len_hint(&self) -> Option<usize>;
@@ -111,7 +118,12 @@ pub struct ByPosition<S>(pub(crate) S);
 impl<S: Indexed> Feed for ByPosition<S> {
     type Item = S::Item;
 
-    fn drive<C: Consumer<S::Item>>(self, consumer: &mut C, plan: &Plan<'_>) {
+    fn drive<C: Consumer<S::Item>>(
+        self,
+        consumer: &mut C,
+        plan: &Plan<'_>,
+        _token: Option<&Token>,
+    ) {
         drive(&self.0, consumer, plan);
     }
 

@@ -57,7 +57,7 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
             chunk_max: self.chunk_max,
         };
         match E::GROUPING {
-            Grouping::Any => feed.drive(&mut bottom, &run.plan()),
+            Grouping::Any => feed.drive(&mut bottom, &run.plan(), None),
             Grouping::Fixed => feed.drive_leaves(&bottom, &run.plan()),
         }
         most - left

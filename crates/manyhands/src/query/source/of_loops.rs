@@ -1,6 +1,7 @@
 //! Queries as sources of loops: their items, by position.
 
-use crate::engine::{Consumer, Plan, drive};
+use crate::cancel::Token;
+use crate::engine::{Consumer, Ending, Plan, drive};
 use crate::parallel::Source;
 use crate::parallel::source::Feed;
 use crate::query::source::IntoPipeline;
@@ -23,20 +24,11 @@ impl<P: Pipeline> Source for Query<'_, P> {
 impl<P: Pipeline> Feed for PipelineFeed<P> {
     type Item = P::Item;
 
-    fn drive<C: Consumer<P::Item>>(self, consumer: &mut C, plan: &Plan<'_>) {
-        // The other settings of a loop are those of a query that has none.
-        let settings = Settings {
-            degree: plan.sharing.degree,
-            runtime: plan.sharing.runtime,
-            ..Settings::default()
+    fn drive<C: Consumer<P::Item>>(self, consumer: &mut C, plan: &Plan<'_>, token: Option<&Token>) {
+        let items = match token {
+            Some(token) => by_position(self.0, plan, token),
+            None => by_position(self.0, plan, ()),
         };
-        let run = QueryRun {
-            settings,
-            ending: (),
-            site: plan.site,
-        };
-        // Gathered, unless they have positions.
-        let items = self.0.into_positions(u64::MAX, &run).release();
         drive(&items, consumer, plan);
     }
 
@@ -44,6 +36,22 @@ impl<P: Pipeline> Feed for PipelineFeed<P> {
         let len = self.0.positions_left().filter(|_| P::IS_POSITIONAL)?;
         usize::try_from(len).ok()
     }
+}
+
+/// The items of a loop's query: gathered, unless they have positions.
+fn by_position<P: Pipeline, E: Ending>(pipeline: P, plan: &Plan<'_>, ending: E) -> P::Positions {
+    // The other settings of a loop are those of a query that has none.
+    let settings = Settings {
+        degree: plan.sharing.degree,
+        runtime: plan.sharing.runtime,
+        ..Settings::default()
+    };
+    let run = QueryRun {
+        settings,
+        ending,
+        site: plan.site,
+    };
+    pipeline.into_positions(u64::MAX, &run).release()
 }
 
 impl<P: Pipeline> IntoPipeline for PipelineFeed<P> {
