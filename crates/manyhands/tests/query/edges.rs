@@ -147,7 +147,6 @@ fn sources_may_be_as_long_as_they_can_be() {
     assert_eq!(nothings.rev().to_vec().len(), 3);
 }
 
-/// Where a source is cut, its last items would be the wrong ones.
 #[test]
 fn the_last_items_that_can_be_counted_are_numbered() {
     let last = u64::MAX - 1;
@@ -157,6 +156,7 @@ fn the_last_items_that_can_be_counted_are_numbered() {
     assert!(places.eq([(last - 1, last - 1), (last, last)]));
 }
 
+/// Where a source is cut, its last items would be the wrong ones.
 #[test]
 fn what_has_more_items_than_can_be_counted_has_no_end_to_count_from() {
     let endless = || (0..=u64::MAX).into_par_query();
