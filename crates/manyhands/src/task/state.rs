@@ -63,13 +63,22 @@ pub(super) enum AfterRelease {
     DropOutcome,
 }
 
+/// What is to be done with a closure or a future.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Step {
+    /// Run the closure, poll the future.
+    Run,
+    /// Drop it: it is cancelled.
+    Drop,
+}
+
 /// What the caller may do with the closure it has claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Claimed {
     /// The handle exists, or an abort handle. If not, and the caller also holds the queue's part, only the caller has the cell.
     pub(super) is_shared: bool,
-    /// The closure must be dropped, not run.
-    pub(super) is_cancelled: bool,
+    pub(super) step: Step,
 }
 
 /// What to do with a future that is still pending after a poll.
@@ -109,7 +118,7 @@ impl State {
         if word & (HOLDERS | CLAIMED) == QUEUED {
             return Some(Claimed {
                 is_shared: false,
-                is_cancelled: word & CANCELLED != 0,
+                step: step_of(word),
             });
         }
         self.claim()
@@ -122,7 +131,7 @@ impl State {
         let before = self.0.fetch_or(CLAIMED, Ordering::AcqRel);
         (before & CLAIMED == 0).then_some(Claimed {
             is_shared: before & HOLDERS & !QUEUED != 0,
-            is_cancelled: before & CANCELLED != 0,
+            step: step_of(before),
         })
     }
 
@@ -131,10 +140,8 @@ impl State {
         self.release(QUEUED)
     }
 
-    /// Future: the thread that has taken it from a queue becomes its runner. Returns whether it is cancelled, so that it must be
-    /// dropped, not polled.
-    #[must_use]
-    pub(super) fn begin_poll(&self) -> bool {
+    /// Future: the thread that has taken it from a queue becomes its runner.
+    pub(super) fn begin_poll(&self) -> Step {
         // AcqRel: Acquire pairs with `end_poll` and with every wake before; Release keeps those wakes
         // published to the next reader of the word.
         let before = self.0.fetch_add(RUNNING - QUEUED, Ordering::AcqRel);
@@ -143,7 +150,7 @@ impl State {
             QUEUED,
             "only a queued future is taken"
         );
-        before & CANCELLED != 0
+        step_of(before)
     }
 
     /// How many wakers exist; `None` if they are not counted any more.
@@ -294,6 +301,14 @@ impl State {
     }
 }
 
+fn step_of(word: u32) -> Step {
+    if word & CANCELLED == 0 {
+        Step::Run
+    } else {
+        Step::Drop
+    }
+}
+
 /// Whether wakers are not counted any more.
 fn is_saturated(word: u32) -> bool {
     word & UNCOUNTED != 0
@@ -361,14 +376,14 @@ const UNCOUNTED: u32 = 1 << 31;
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::{
-        AfterFinish, AfterPoll, AfterRelease, Claimed, HANDLE, QUEUED, State, UNCOUNTED, WAKER,
-        is_saturated,
+        AfterFinish, AfterPoll, AfterRelease, Claimed, HANDLE, QUEUED, State, Step, UNCOUNTED,
+        WAKER, is_saturated,
     };
     use crate::sync::atomic::{AtomicU32, Ordering};
 
     const SHARED: Claimed = Claimed {
         is_shared: true,
-        is_cancelled: false,
+        step: Step::Run,
     };
 
     #[test]
@@ -389,7 +404,7 @@ mod tests {
         assert!(!state.cancel());
         assert_eq!(state.release_handle(), AfterRelease::Keep);
         let claimed = state.claim_queued().unwrap();
-        assert!(!claimed.is_shared && claimed.is_cancelled);
+        assert_eq!((claimed.is_shared, claimed.step), (false, Step::Drop));
     }
 
     #[test]
@@ -407,15 +422,15 @@ mod tests {
     fn a_future_waits_until_it_is_woken_and_is_queued_once() {
         let state = State::new();
         assert!(!state.wake(), "it is queued already");
-        assert!(!state.begin_poll());
+        assert_eq!(state.begin_poll(), Step::Run);
         state.add_waker();
         assert_eq!(state.end_poll(), AfterPoll::Wait);
         assert!(state.wake());
         assert!(!state.wake());
-        assert!(!state.begin_poll());
+        assert_eq!(state.begin_poll(), Step::Run);
         assert_eq!(state.wake_and_release(), AfterRelease::Keep);
         assert_eq!(state.end_poll(), AfterPoll::Queue);
-        assert!(!state.begin_poll());
+        assert_eq!(state.begin_poll(), Step::Run);
         assert_eq!(state.finish(), AfterFinish::Awaited);
         assert!(!state.wake(), "it is done");
         assert_eq!(state.release_handle(), AfterRelease::DropOutcome);
@@ -427,22 +442,22 @@ mod tests {
     fn a_cancelled_future_is_dropped_wherever_it_is_found() {
         let state = State::new();
         assert!(!state.cancel());
-        assert!(state.begin_poll());
+        assert_eq!(state.begin_poll(), Step::Drop);
         let state = State::new();
-        assert!(!state.begin_poll());
+        assert_eq!(state.begin_poll(), Step::Run);
         assert!(!state.cancel());
         assert_eq!(state.end_poll(), AfterPoll::Drop);
         let state = State::new();
-        assert!(!state.begin_poll());
+        assert_eq!(state.begin_poll(), Step::Run);
         assert_eq!(state.end_poll(), AfterPoll::Wait);
         assert!(state.cancel());
-        assert!(state.begin_poll());
+        assert_eq!(state.begin_poll(), Step::Drop);
     }
 
     #[test]
     fn a_task_with_more_wakers_than_can_be_counted_ends_and_is_never_freed() {
         let state = State(AtomicU32::new(QUEUED | HANDLE | (UNCOUNTED - 2 * WAKER)));
-        assert!(!state.begin_poll());
+        assert_eq!(state.begin_poll(), Step::Run);
         assert_eq!(state.release_waker(), AfterRelease::Keep);
         for _ in 0..10 {
             state.add_waker();
@@ -450,7 +465,7 @@ mod tests {
         assert!(is_saturated(state.0.load(Ordering::Relaxed)));
         assert_eq!(state.end_poll(), AfterPoll::Wait);
         assert_eq!(state.wake_and_release(), AfterRelease::Queue);
-        assert!(!state.begin_poll());
+        assert_eq!(state.begin_poll(), Step::Run);
         let word = state.0.load(Ordering::Relaxed);
         for _ in 0..10 {
             assert_eq!(state.release_waker(), AfterRelease::Keep);
@@ -470,14 +485,14 @@ mod tests {
     fn a_future_that_nobody_can_reach_is_dropped() {
         let state = State::new();
         assert_eq!(state.release_handle(), AfterRelease::Keep);
-        assert!(!state.begin_poll());
+        assert_eq!(state.begin_poll(), Step::Run);
         state.add_waker();
         assert_eq!(state.end_poll(), AfterPoll::Wait);
         assert_eq!(state.release_waker(), AfterRelease::Queue);
-        assert!(state.begin_poll());
+        assert_eq!(state.begin_poll(), Step::Drop);
         assert_eq!(state.finish(), AfterFinish::Sole);
         let state = State::new();
-        assert!(!state.begin_poll());
+        assert_eq!(state.begin_poll(), Step::Run);
         assert_eq!(state.release_handle(), AfterRelease::Keep);
         assert_eq!(state.end_poll(), AfterPoll::Drop);
     }

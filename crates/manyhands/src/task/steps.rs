@@ -15,7 +15,8 @@
 #[path = "steps/perform.rs"]
 mod perform;
 
-pub(super) use perform::{ClaimedWork, Closed, ClosureCell, FutureCell, Polled, Step};
+pub(super) use super::state::Step;
+pub(super) use perform::{ClaimedWork, Closed, ClosureCell, FutureCell, Polled};
 pub(super) use perform::{perform_closure, perform_future, run_in_place};
 
 use super::joiner::{Joiner, Sleeper};

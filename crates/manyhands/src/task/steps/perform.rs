@@ -2,7 +2,7 @@
 //!
 //! Not here: the parts, and what follows their release (`steps.rs`).
 
-use super::{AfterFinish, AfterPoll, Claimed, Sleeper};
+use super::{AfterFinish, AfterPoll, Claimed, Sleeper, Step};
 use super::{CellRef, EndedPart, Handle, Part, QueuePart, RunnerPart, TaskCell};
 use super::{after_release, wake_sleeper};
 use crate::job::{Action, ExecutionId, discard};
@@ -51,15 +51,6 @@ pub(crate) enum Polled<C> {
     Ended(EndedPart<C>),
 }
 
-/// What is done with a closure or a future.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Run the closure, poll the future.
-    Run,
-    /// Drop it.
-    Drop,
-}
-
 /// The runtime is about to end: no task may wait any more.
 pub(crate) struct Closed;
 
@@ -97,7 +88,7 @@ fn run_queued<C: ClosureCell>(part: &QueuePart<C>, action: Action<'_>, claimed: 
                 // The waiter may help this execution.
                 part.joiner().start(execution);
             }
-            step_for(claimed)
+            claimed.step
         }
         Action::Discard | Action::Drop(_) => Step::Drop,
     };
@@ -110,7 +101,7 @@ pub(crate) fn run_in_place<C: ClosureCell>(part: &mut Part<C, Handle>) -> bool {
     let Some(claimed) = part.state().claim() else {
         return false;
     };
-    C::run(ClaimedWork(part.cell()), step_for(claimed));
+    C::run(ClaimedWork(part.cell()), claimed.step);
     // The handle waits here, so no thread sleeps; but it may have been polled before, and have left a waker.
     if let Some(Sleeper::Waker(waker)) = part.joiner().finish() {
         discard(Some(waker));
@@ -118,21 +109,13 @@ pub(crate) fn run_in_place<C: ClosureCell>(part: &mut Part<C, Handle>) -> bool {
     true
 }
 
-fn step_for(claimed: Claimed) -> Step {
-    if claimed.is_cancelled {
-        Step::Drop
-    } else {
-        Step::Run
-    }
-}
-
 /// Future: see [`Job::perform`](crate::job::Job::perform).
 #[inline(always)]
 pub(crate) fn perform_future<C: FutureCell>(part: QueuePart<C>, action: Action<'_>) {
-    let is_cancelled = part.state().begin_poll();
+    let step = part.state().begin_poll();
     let runner = part.turn();
-    let ended = match action {
-        Action::Run(_) if !is_cancelled => match C::poll(runner) {
+    let ended = match (action, step) {
+        (Action::Run(_), Step::Run) => match C::poll(runner) {
             Polled::Ended(runner) => runner,
             Polled::Pending(runner) => match end_poll(runner) {
                 Some(runner) => C::drop_future(runner),
