@@ -176,6 +176,9 @@ impl<'a, P, O, E: Ending> Query<'a, P, O, E> {
     /// [`aggregate_by`](Self::aggregate_by) folds each group in order. Items that an unordered query has gathered come
     /// in any order.
     ///
+    /// The items of a block run one after the other, also in [`ExecutionMode::Parallel`]. So those of a query of more than
+    /// 1,024 items, or over an iterator, must not wait for one another.
+    ///
     /// # Cost
     /// Fixed blocks instead of the query's usual ones, a few percent; and a partial result for each block that ends
     /// before an earlier one, of at most 1,024 where the number of positions is known.
