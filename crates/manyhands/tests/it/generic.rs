@@ -184,7 +184,7 @@ where
 /// Any source of an async loop.
 async fn each_text<S>(source: S) -> Vec<String>
 where
-    S: AsyncSource<Item = u32, Items: Send> + Send,
+    S: AsyncSource<Item = u32>,
 {
     parallel::map_async(source, |n| async move { n.to_string() }).await
 }

@@ -71,7 +71,7 @@ type Outcome<R> = (u64, Result<R, Payload>);
 
 impl<'a, S, F, Fut> Driver<'a, S, F, Fut::Output>
 where
-    S: Pull<Item: Send + 'static>,
+    S: Pull,
     F: Fn(S::Item) -> Fut + Send + Sync + 'static,
     Fut: Future<Output: Send + 'static> + Send + 'static,
 {

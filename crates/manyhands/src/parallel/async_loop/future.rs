@@ -91,7 +91,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
     ) -> AsyncLoop<'a, E::Output<()>>
     where
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output = ()> + Send + 'static,
     {
         let (driver, handle) = Driver::new(source, body, self);
@@ -116,7 +116,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
     ) -> AsyncLoop<'a, Result<(), Failures<Err>>>
     where
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output = Result<(), Err>> + Send + 'static,
         Err: Send + 'static,
     {
@@ -136,7 +136,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
     ) -> AsyncLoop<'a, E::Output<Vec<Fut::Output>>>
     where
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
         let (driver, handle) = Driver::new(source, body, self);
@@ -163,7 +163,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
     ) -> AsyncLoop<'a, Result<Vec<R>, Failures<Err>>>
     where
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output = Result<R, Err>> + Send + 'static,
         R: Send + 'static,
         Err: Send + 'static,
@@ -187,7 +187,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
 
 impl<S, F, Fut> Driver<'_, S, F, Fut::Output>
 where
-    S: AsyncSource<Item: Send + 'static>,
+    S: AsyncSource,
     F: Fn(S::Item) -> Fut + Send + Sync + 'static,
     Fut: Future<Output: Send + 'static> + Send + 'static,
 {

@@ -159,7 +159,7 @@ where
         body: impl Fn(S::Item, L) -> Fut + Send + Sync + 'static,
     ) -> AsyncLoop<'a, E::Output<()>>
     where
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output = L> + Send + 'static,
     {
         let [lender, lending] = Lending::new(self.init, self.finish, body);
@@ -196,7 +196,7 @@ where
         body: impl Fn(S::Item, L) -> Fut + Send + Sync + 'static,
     ) -> AsyncLoop<'a, Result<(), Failures<Err>>>
     where
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output = Result<L, Err>> + Send + 'static,
         Err: Send + 'static,
     {
@@ -232,7 +232,7 @@ where
     ) -> AsyncLoop<'a, E::Output<Vec<R>>>
     where
         E: Ending<Output<Vec<R>>: Send>,
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output = (R, L)> + Send + 'static,
         R: Send + 'static,
     {
@@ -272,7 +272,7 @@ where
         body: impl Fn(S::Item, L) -> Fut + Send + Sync + 'static,
     ) -> AsyncLoop<'a, Result<Vec<R>, Failures<Err>>>
     where
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output = Result<(R, L), Err>> + Send + 'static,
         R: Send + 'static,
         Err: Send + 'static,
@@ -310,7 +310,7 @@ where
     ) -> AsyncResults<'a, E::Output<R>>
     where
         E: Ending<Output<R>: 'a>,
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output = (R, L)> + Send + 'static,
         R: Send + 'static,
     {
@@ -346,7 +346,7 @@ where
     ) -> AsyncResults<'a, E::Output<R>>
     where
         E: Ending<Output<R>: 'a>,
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output = (R, L)> + Send + 'static,
         R: Send + 'static,
     {
@@ -380,7 +380,7 @@ where
     ) -> AsyncResults<'a, E::Output<Result<R, Err>>>
     where
         E: Ending<Output<Result<R, Err>>: 'a>,
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output = Result<(R, L), Err>> + Send + 'static,
         R: Send + 'static,
         Err: Send + 'static,
@@ -416,7 +416,7 @@ where
     ) -> AsyncResults<'a, E::Output<Result<R, Err>>>
     where
         E: Ending<Output<Result<R, Err>>: 'a>,
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output = Result<(R, L), Err>> + Send + 'static,
         R: Send + 'static,
         Err: Send + 'static,

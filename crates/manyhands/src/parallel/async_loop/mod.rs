@@ -74,7 +74,7 @@ pub fn for_each_async<'a, S, Fut>(
     body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
 ) -> AsyncLoop<'a, ()>
 where
-    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+    S: AsyncSource + 'a,
     Fut: Future<Output = ()> + Send + 'static,
 {
     AsyncOptions::new().for_each_async(source, body)
@@ -101,7 +101,7 @@ pub fn try_for_each_async<'a, S, Fut, E>(
     body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
 ) -> AsyncLoop<'a, Result<(), Failures<E>>>
 where
-    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+    S: AsyncSource + 'a,
     Fut: Future<Output = Result<(), E>> + Send + 'static,
     E: Send + 'static,
 {
@@ -127,7 +127,7 @@ pub fn map_async<'a, S, Fut>(
     body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
 ) -> AsyncLoop<'a, Vec<Fut::Output>>
 where
-    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+    S: AsyncSource + 'a,
     Fut: Future<Output: Send + 'static> + Send + 'static,
 {
     AsyncOptions::new().map_async(source, body)
@@ -151,7 +151,7 @@ pub fn try_map_async<'a, S, Fut, R, E>(
     body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
 ) -> AsyncLoop<'a, Result<Vec<R>, Failures<E>>>
 where
-    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+    S: AsyncSource + 'a,
     Fut: Future<Output = Result<R, E>> + Send + 'static,
     R: Send + 'static,
     E: Send + 'static,

@@ -67,7 +67,7 @@ impl<S> Stages<S> {
         body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
     ) -> AsyncResults<'a, Fut::Output>
     where
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
         at_once_only(at_once).stream_async(self.0, body)
@@ -93,7 +93,7 @@ impl<S> Stages<S> {
         body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
     ) -> AsyncResults<'a, Fut::Output>
     where
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
         at_once_only(at_once).stream_async_unordered(self.0, body)
@@ -113,7 +113,7 @@ impl<S> Stages<S> {
         body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
     ) -> AsyncResults<'a, Result<R, E>>
     where
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output = Result<R, E>> + Send + 'static,
         R: Send + 'static,
         E: Send + 'static,

@@ -5,7 +5,8 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A source of an async loop: anything iterable, and [`from_stream`]. Sealed.
+/// A source of an async loop: anything iterable, and [`from_stream`], that can be sent, and so can its items, which borrow
+/// nothing. Sealed.
 ///
 /// The loop takes an item only when it can begin at once. It advances an iterator inside its own poll: while the
 /// iterator blocks, the loop gives no result. Use a stream for a source that waits.
@@ -49,11 +50,11 @@ pub(super) mod sealed {
     use super::Stream;
 
     /// A source.
-    pub trait Pull: Sized {
+    pub trait Pull: Sized + Send {
         /// What the body receives.
-        type Item;
+        type Item: Send + 'static;
         /// What gives the items.
-        type Items: Stream<Item = Self::Item> + Unpin;
+        type Items: Stream<Item = Self::Item> + Unpin + Send;
 
         /// Prepares the source.
         fn into_items(self) -> Self::Items;
@@ -64,7 +65,10 @@ pub(super) mod sealed {
 #[derive(Debug)]
 pub struct Iterated<I>(I);
 
-impl<I: IntoIterator> sealed::Pull for I {
+impl<I> sealed::Pull for I
+where
+    I: IntoIterator<Item: Send + 'static, IntoIter: Send> + Send,
+{
     type Item = I::Item;
     type Items = Iterated<I::IntoIter>;
 
@@ -83,7 +87,7 @@ impl<I: Iterator> Stream for Iterated<I> {
     }
 }
 
-impl<S: Stream> sealed::Pull for FromStream<S> {
+impl<S: Stream<Item: Send + 'static> + Send> sealed::Pull for FromStream<S> {
     type Item = S::Item;
     type Items = Pin<Box<S>>;
 

@@ -108,7 +108,7 @@ struct Results<'a, S: AsyncSource, F, R, E> {
 
 impl<S, F, Fut, E> Results<'_, S, F, Fut::Output, E>
 where
-    S: AsyncSource<Item: Send + 'static>,
+    S: AsyncSource,
     F: Fn(S::Item) -> Fut + Send + Sync + 'static,
     Fut: Future<Output: Send + 'static> + Send + 'static,
     E: Ending,
@@ -215,7 +215,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
     ) -> AsyncResults<'a, E::Output<Fut::Output>>
     where
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
         self.results(source, body, Order::OfSource, |_| false)
@@ -252,7 +252,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
     ) -> AsyncResults<'a, E::Output<Fut::Output>>
     where
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
         self.results(source, body, Order::OfEnds, |_| false)
@@ -289,7 +289,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
     ) -> AsyncResults<'a, E::Output<Result<R, Err>>>
     where
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output = Result<R, Err>> + Send + 'static,
         R: Send + 'static,
         Err: Send + 'static,
@@ -319,7 +319,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
     ) -> AsyncResults<'a, E::Output<Result<R, Err>>>
     where
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output = Result<R, Err>> + Send + 'static,
         R: Send + 'static,
         Err: Send + 'static,
@@ -336,7 +336,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         is_failure: fn(&Fut::Output) -> bool,
     ) -> AsyncResults<'a, E::Output<Fut::Output>>
     where
-        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        S: AsyncSource + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
         let (driver, handle) = Driver::new(source, body, self);
