@@ -96,8 +96,6 @@ impl Control<'_> {
     /// ```
     pub fn stop(&self) {
         self.state.claim_kind(STOPPED);
-        // Relaxed: see the file's header.
-        self.state.cut_off.store(1, Ordering::Relaxed);
     }
 
     /// Whether this body's work is no longer needed, because the loop was stopped, broken below, or cancelled, or
@@ -128,7 +126,7 @@ impl Control<'_> {
     /// Example: see [`Control`].
     #[must_use]
     pub fn is_stopped(&self) -> bool {
-        self.state.kind() == STOPPED
+        self.state.is(STOPPED)
     }
 
     /// Whether another body has failed or panicked.
@@ -136,8 +134,7 @@ impl Control<'_> {
     /// Example: see [`Control`].
     #[must_use]
     pub fn is_exceptional(&self) -> bool {
-        // Relaxed: see the file's header.
-        self.state.exceptional.load(Ordering::Relaxed) != 0
+        self.state.is(FAILED)
     }
 
     /// The lowest position at which the loop was broken so far, counted from the source's start.
@@ -182,34 +179,28 @@ impl Outcome {
 pub(crate) struct LoopState {
     /// One past the lowest break.
     end: AtomicU64,
-    /// Stopped or failed: nothing more is run.
-    cut_off: AtomicU32,
-    /// Which of break and stop came first.
-    kind: AtomicU32,
-    exceptional: AtomicU32,
+    /// [`BROKEN`] or [`STOPPED`], whichever came first, and [`FAILED`].
+    flags: AtomicU32,
 }
 
 impl LoopState {
     pub(crate) fn new() -> Self {
         Self {
             end: AtomicU64::new(u64::MAX),
-            cut_off: AtomicU32::new(0),
-            kind: AtomicU32::new(RUNNING),
-            exceptional: AtomicU32::new(0),
+            flags: AtomicU32::new(0),
         }
     }
 
     /// A body has failed or panicked.
     pub(crate) fn note_failure(&self) {
-        // Relaxed, both: see the file's header.
-        self.exceptional.store(1, Ordering::Relaxed);
-        self.cut_off.store(1, Ordering::Relaxed);
+        // Relaxed: see the file's header.
+        self.flags.fetch_or(FAILED, Ordering::Relaxed);
     }
 
     pub(super) fn outcome(&self) -> Outcome {
         Outcome {
             lowest_break: self.lowest_break(),
-            stopped: self.kind() == STOPPED,
+            stopped: self.is(STOPPED),
         }
     }
 
@@ -219,31 +210,34 @@ impl LoopState {
         (end != u64::MAX).then(|| end - 1)
     }
 
-    fn kind(&self) -> u32 {
+    /// Whether one of these flags is set.
+    fn is(&self, flags: u32) -> bool {
         // Relaxed: see the file's header.
-        self.kind.load(Ordering::Relaxed)
+        self.flags.load(Ordering::Relaxed) & flags != 0
     }
 
     fn claim_kind(&self, kind: u32) {
-        let word = &self.kind;
+        let other = kind ^ (BROKEN | STOPPED);
+        let (word, claim) = (&self.flags, |flags| {
+            (flags & other == 0).then_some(flags | kind)
+        });
         // Relaxed, both: see the file's header.
-        let claimed = word.compare_exchange(RUNNING, kind, Ordering::Relaxed, Ordering::Relaxed);
-        if let Err(first) = claimed {
-            let name = |kind| if kind == BROKEN { "broken" } else { "stopped" };
-            let (is, cannot) = (name(first), name(kind));
-            assert!(first == kind, "a loop that was {is} cannot be {cannot}");
-        }
+        let claimed = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, claim);
+        let (is, cannot) = match kind {
+            BROKEN => ("stopped", "broken"),
+            _ => ("broken", "stopped"),
+        };
+        assert!(claimed.is_ok(), "a loop that was {is} cannot be {cannot}");
     }
 }
 
 impl Watch for &LoopState {
     fn end(&self) -> u64 {
-        // Relaxed, both: see the file's header.
-        if self.cut_off.load(Ordering::Relaxed) != 0 {
-            0
-        } else {
-            self.end.load(Ordering::Relaxed)
+        if self.is(STOPPED | FAILED) {
+            return 0;
         }
+        // Relaxed: see the file's header.
+        self.end.load(Ordering::Relaxed)
     }
 
     fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item> {
@@ -275,6 +269,9 @@ impl<A: Watch, B: Watch> Watch for Both<A, B> {
     }
 }
 
-const RUNNING: u32 = 0;
+/// Nothing above the lowest break need run.
 const BROKEN: u32 = 1;
+/// Nothing more is run.
 const STOPPED: u32 = 2;
+/// A body has failed or panicked: nothing more is run.
+const FAILED: u32 = 4;
