@@ -1,5 +1,5 @@
-//! Operators that make any number of items of each, in one pass: `filter`, `filter_map`, `flat_map`, `flatten`, and
-//! joins (`join.rs`).
+//! Operators that make any number of items of each, in one pass: `filter`, `filter_map`, `flat_map`, `flatten`; also joins
+//! (`join.rs`) and items up to a failure (`terminal/from_query.rs`).
 //!
 //! Operators behind them do not know positions; see [`Pipeline`].
 //!
@@ -27,13 +27,31 @@ pub trait FlatOp<T>: Send + Sync {
     /// Whether it may make very many items of one.
     const MAY_BE_LONG: bool = false;
 
-    /// The new items of some items, in order.
-    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = Self::Output>;
+    /// Called before each part of the base is run: runs what the operator needs before its first item.
+    fn prepare<E: Ending>(&mut self, _run: &QueryRun<'_, E>) {}
+
+    /// The new items of those of a block, which begins at `start`, in order.
+    fn expand<I: Iterator<Item = T>>(
+        &self,
+        start: u64,
+        items: I,
+    ) -> impl Iterator<Item = Self::Output>;
+
+    /// As [`Consumer::end`].
+    #[inline]
+    fn end(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// As [`Pipeline::explain`], of the operator itself.
+    fn explain(&self) -> String {
+        Self::NAME.into()
+    }
 }
 
 /// A pipeline with `G` applied to its items.
 #[derive(Debug)]
-pub struct Flattened<P, G>(P, G);
+pub struct Flattened<P, G>(pub(crate) P, pub(crate) G);
 
 impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Flattened<P, G> {
     type Item = G::Output;
@@ -46,7 +64,12 @@ impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Flattened<P, G> {
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let flattening = Flattening::new(&self.1, run.ending);
+        self.1.prepare(run);
+        let flattening = Flattening {
+            op: &self.1,
+            ending: run.ending,
+            has_panicked: AtomicBool::new(false),
+        };
         let mut consumer = ConsumerAdapter(consumer, &flattening);
         self.0.drive(most, &mut consumer, run)
     }
@@ -60,28 +83,16 @@ impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Flattened<P, G> {
     }
 
     fn explain(&self) -> String {
-        format!("{}, {}", self.0.explain(), G::NAME)
+        format!("{}, {}", self.0.explain(), self.1.explain())
     }
 }
 
 /// `G` between the items and a consumer.
-pub(super) struct Flattening<'a, G, E> {
+struct Flattening<'a, G, E> {
     op: &'a G,
     ending: E,
     /// A body of the query has panicked, on any runner.
     has_panicked: AtomicBool,
-}
-
-impl<'a, G, E> Flattening<'a, G, E> {
-    #[inline]
-    pub(super) fn new(op: &'a G, ending: E) -> Self {
-        let has_panicked = AtomicBool::new(false);
-        Self {
-            op,
-            ending,
-            has_panicked,
-        }
-    }
 }
 
 impl<T, G: FlatOp<T>, E: Ending> AdaptItem<T> for Flattening<'_, G, E> {
@@ -95,11 +106,11 @@ impl<T, G: FlatOp<T>, E: Ending> AdaptItem<T> for Flattening<'_, G, E> {
         positions: Range<u64>,
         items: impl Iterator<Item = T>,
     ) {
-        let items = self.op.expand(items);
+        let start = positions.start;
+        let items = self.op.expand(start, items);
         if !G::MAY_BE_LONG {
             return consumer.consume(runner, positions, items);
         }
-        let start = positions.start;
         let are_wanted = || {
             // Relaxed: see the file's header.
             !self.has_panicked.load(Ordering::Relaxed)
@@ -108,6 +119,11 @@ impl<T, G: FlatOp<T>, E: Ending> AdaptItem<T> for Flattening<'_, G, E> {
         };
         let items = items.map_while(|item| are_wanted().then_some(item));
         consumer.consume(runner, positions, items);
+    }
+
+    #[inline]
+    fn end(&self, end: u64) -> u64 {
+        end.min(self.op.end())
     }
 
     fn note_panic(&self) {
@@ -125,7 +141,7 @@ impl<T: Send, F: Fn(&T) -> bool + Send + Sync> FlatOp<T> for Filter<F> {
     const NAME: &'static str = "filter";
 
     #[inline]
-    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = T> {
+    fn expand<I: Iterator<Item = T>>(&self, _start: u64, items: I) -> impl Iterator<Item = T> {
         items.filter(&self.0)
     }
 }
@@ -139,7 +155,7 @@ impl<T, R: Send, F: Fn(T) -> Option<R> + Send + Sync> FlatOp<T> for FilterMap<F>
     const NAME: &'static str = "filter_map";
 
     #[inline]
-    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = R> {
+    fn expand<I: Iterator<Item = T>>(&self, _start: u64, items: I) -> impl Iterator<Item = R> {
         items.filter_map(&self.0)
     }
 }
@@ -154,7 +170,11 @@ impl<T, R: IntoIterator<Item: Send>, F: Fn(T) -> R + Send + Sync> FlatOp<T> for 
     const MAY_BE_LONG: bool = true;
 
     #[inline]
-    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = R::Item> {
+    fn expand<I: Iterator<Item = T>>(
+        &self,
+        _start: u64,
+        items: I,
+    ) -> impl Iterator<Item = R::Item> {
         items.flat_map(&self.0)
     }
 }
@@ -169,7 +189,11 @@ impl<T: IntoIterator<Item: Send>> FlatOp<T> for Flatten {
     const MAY_BE_LONG: bool = true;
 
     #[inline]
-    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = T::Item> {
+    fn expand<I: Iterator<Item = T>>(
+        &self,
+        _start: u64,
+        items: I,
+    ) -> impl Iterator<Item = T::Item> {
         items.flatten()
     }
 }

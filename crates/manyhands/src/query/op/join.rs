@@ -3,30 +3,20 @@
 //! The other query runs first, into a table; then each item of this one looks its partners up, in one loop with its
 //! other operators. So an ordered query gives pairs in its own order, and those of one item in the other's.
 
-use crate::engine::{Consumer, Ending};
-use crate::parallel::source::OwnedItems;
-use crate::query::gather::{gather, into_vec};
+use crate::engine::Ending;
+use crate::query::gather::into_vec;
 use crate::query::hash::buckets::Buckets;
 use crate::query::op::apply::{Applied, Map};
-use crate::query::op::flat_op::{FlatOp, Flattening};
-use crate::query::{
-    ConsumerAdapter, IntoParQuery, Items, Matches, Order, Pipeline, Query, QueryRun,
-};
+use crate::query::op::flat_op::{FlatOp, Flattened};
+use crate::query::{IntoParQuery, Matches, Order, Pipeline, Query, QueryRun};
+use crate::sync::{Mutex, get_mut, lock};
 use std::hash::Hash;
 use std::iter;
 
-/// See [`Query::join`].
-#[derive(Debug)]
-pub struct Joined<P, Q, F, G, M, K, U> {
-    base: P,
-    /// The other query and its items' key, until it is run.
-    other: Option<(Q, G)>,
-    probe: Probe<F, M, K, U>,
-}
-
 /// Looks up the partners of each item.
-#[derive(Debug)]
-struct Probe<F, M, K, U> {
+struct Probe<Q, F, G, M, K, U> {
+    /// The other query and its items' key, until it is run. Behind a lock, because a query need not be shared.
+    other: Mutex<Option<(Q, G)>>,
     key: F,
     matching: M,
     /// The other query's items by key, from when it was run, unless it has panicked.
@@ -44,7 +34,7 @@ pub(super) fn buckets_of<P: Pipeline, K: Hash + Eq + Send, V: Send, E: Ending>(
 }
 
 /// How an item and its partners are combined.
-pub trait Matching<T, U>: Send + Sync {
+trait Matching<T, U>: Send + Sync {
     /// The new item.
     type Output: Send;
 
@@ -56,8 +46,7 @@ pub trait Matching<T, U>: Send + Sync {
 }
 
 /// Each pair gives an item.
-#[derive(Debug)]
-pub struct Inner<F>(F);
+struct Inner<F>(F);
 
 impl<T, U, R, F> Matching<T, U> for Inner<F>
 where
@@ -74,8 +63,7 @@ where
 }
 
 /// Each pair gives an item, and so does an item without a partner.
-#[derive(Debug)]
-pub struct Left<F>(F);
+struct Left<F>(F);
 
 impl<T, U, R, F> Matching<T, U> for Left<F>
 where
@@ -94,8 +82,7 @@ where
 }
 
 /// Each item gives one, with all its partners.
-#[derive(Debug)]
-pub struct Grouped<F>(F);
+struct Grouped<F>(F);
 
 impl<T, U, R, F> Matching<T, U> for Grouped<F>
 where
@@ -111,9 +98,11 @@ where
     }
 }
 
-impl<T, F, M, K, U> FlatOp<T> for Probe<F, M, K, U>
+impl<T, Q, F, G, M, K, U> FlatOp<T> for Probe<Q, F, G, M, K, U>
 where
+    Q: Pipeline<Item = U>,
     F: Fn(&T) -> K + Send + Sync,
+    G: Fn(&U) -> K + Send + Sync,
     M: Matching<T, U>,
     K: Hash + Eq + Send + Sync,
     U: Send + Sync,
@@ -121,8 +110,19 @@ where
     type Output = M::Output;
     const NAME: &'static str = M::NAME;
 
+    fn prepare<E: Ending>(&mut self, run: &QueryRun<'_, E>) {
+        if let Some((query, key)) = get_mut(&mut self.other).take() {
+            let split = |item| (key(&item), item);
+            self.table = Some(buckets_of(query, split, run));
+        }
+    }
+
     #[inline]
-    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = M::Output> {
+    fn expand<I: Iterator<Item = T>>(
+        &self,
+        _start: u64,
+        items: I,
+    ) -> impl Iterator<Item = M::Output> {
         let table = self.table.as_ref();
         let table = table.expect("a query that has panicked is not run again");
         items.flat_map(move |item| {
@@ -130,44 +130,11 @@ where
             self.matching.results(item, partners)
         })
     }
-}
-
-impl<P, Q, F, G, M, K, U> Pipeline for Joined<P, Q, F, G, M, K, U>
-where
-    P: Pipeline,
-    Q: Pipeline<Item = U>,
-    F: Fn(&P::Item) -> K + Send + Sync,
-    G: Fn(&U) -> K + Send + Sync,
-    M: Matching<P::Item, U>,
-    K: Hash + Eq + Send + Sync,
-    U: Send + Sync,
-{
-    type Item = M::Output;
-    type Positions = OwnedItems<M::Output>;
-
-    fn drive<C: Consumer<M::Output>, E: Ending>(
-        &mut self,
-        most: u64,
-        consumer: &mut C,
-        run: &QueryRun<'_, E>,
-    ) -> u64 {
-        if let Some((query, key)) = self.other.take() {
-            let split = |item| (key(&item), item);
-            self.probe.table = Some(buckets_of(query, split, run));
-        }
-        let probing = Flattening::new(&self.probe, run.ending);
-        let mut consumer = ConsumerAdapter(consumer, &probing);
-        self.base.drive(most, &mut consumer, run)
-    }
-
-    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
-        gather(self, most, run)
-    }
 
     fn explain(&self) -> String {
-        let other = self.other.as_ref().map(|(query, _)| query.explain());
-        let other = other.unwrap_or_default();
-        format!("{}, {} ({other})", self.base.explain(), M::NAME)
+        let other = lock(&self.other);
+        let other = other.as_ref().map(|(query, _)| query.explain());
+        format!("{} ({})", M::NAME, other.unwrap_or_default())
     }
 }
 
@@ -198,7 +165,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         key: F,
         other_key: G,
         result: M,
-    ) -> Query<'a, Joined<P, Q::Pipeline, F, G, Inner<M>, K, Q::Item>, O, E>
+    ) -> Query<'a, impl Pipeline<Item = R>, O, E>
     where
         Q: IntoParQuery<Item: Sync>,
         K: Hash + Eq + Send + Sync,
@@ -229,7 +196,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         key: F,
         other_key: G,
         result: M,
-    ) -> Query<'a, Joined<P, Q::Pipeline, F, G, Left<M>, K, Q::Item>, O, E>
+    ) -> Query<'a, impl Pipeline<Item = R>, O, E>
     where
         Q: IntoParQuery<Item: Sync>,
         K: Hash + Eq + Send + Sync,
@@ -261,7 +228,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         key: F,
         other_key: G,
         result: M,
-    ) -> Query<'a, Joined<P, Q::Pipeline, F, G, Grouped<M>, K, Q::Item>, O, E>
+    ) -> Query<'a, impl Pipeline<Item = R>, O, E>
     where
         Q: IntoParQuery<Item: Sync>,
         K: Hash + Eq + Send + Sync,
@@ -273,19 +240,27 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self.joined(other, key, other_key, Grouped(result))
     }
 
-    fn joined<Q: IntoParQuery, K, F, G, M>(
+    fn joined<Q, K, F, G, M>(
         self,
         other: Q,
         key: F,
         other_key: G,
         matching: M,
-    ) -> Query<'a, Joined<P, Q::Pipeline, F, G, M, K, Q::Item>, O, E> {
-        let other = Some((other.into_par_query().pipeline, other_key));
+    ) -> Query<'a, impl Pipeline<Item = M::Output>, O, E>
+    where
+        Q: IntoParQuery<Item: Sync>,
+        K: Hash + Eq + Send + Sync,
+        F: Fn(&P::Item) -> K + Send + Sync,
+        G: Fn(&Q::Item) -> K + Send + Sync,
+        M: Matching<P::Item, Q::Item>,
+    {
+        let other = (other.into_par_query().pipeline, other_key);
         let probe = Probe {
+            other: Mutex::new(Some(other)),
             key,
             matching,
             table: None,
         };
-        self.with(|base| Joined { base, other, probe })
+        self.with(|base| Flattened(base, probe))
     }
 }

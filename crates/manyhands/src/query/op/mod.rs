@@ -10,7 +10,7 @@ pub(crate) mod apply;
 mod chain;
 mod chunks;
 mod distinct;
-mod flat_op;
+pub(crate) mod flat_op;
 mod gather_by;
 mod group_by;
 mod join;

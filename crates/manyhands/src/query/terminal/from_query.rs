@@ -1,17 +1,16 @@
 //! The collections that a query can be collected into.
 
-use crate::engine::{Consumer, Ending, Until};
-use crate::parallel::source::OwnedItems;
+use crate::engine::{Ending, Until};
 use crate::query::earliest::Earliest;
-use crate::query::gather::{gather, into_vec, joined};
+use crate::query::gather::{into_vec, joined};
 use crate::query::op::apply::{Applied, Map};
+use crate::query::op::flat_op::{FlatOp, Flattened};
 use crate::query::tables::into_table;
-use crate::query::{AdaptItem, ConsumerAdapter, Items, Pipeline, QueryRun, drop_then};
+use crate::query::{Pipeline, QueryRun, drop_then};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, Hash};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A collection that a query can be collected into.
@@ -144,7 +143,7 @@ impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {
         let failure = Earliest::new(Until::First);
-        let collection = C::from_pipeline(UpToFailure(pipeline, &failure), run)?;
+        let collection = C::from_pipeline(Flattened(pipeline, UpToFailure(&failure)), run)?;
         Some(match failure.into_found() {
             Some(failure) => drop_then(collection, Err(failure)),
             None => Ok(collection),
@@ -167,60 +166,24 @@ impl<T: Send, C: FromQuery<T>> FromQuery<Option<T>> for Option<C> {
     }
 }
 
-/// The values of a pipeline's items until the first failure, and where that is kept.
-struct UpToFailure<'a, P, F>(P, &'a Earliest<F>);
+/// The values of items until the first failure, and where that is kept.
+struct UpToFailure<'a, F>(&'a Earliest<F>);
 
-impl<V, F, P> Pipeline for UpToFailure<'_, P, F>
-where
-    V: Send,
-    F: Send,
-    P: Pipeline<Item = Result<V, F>>,
-{
-    type Item = V;
-    type Positions = OwnedItems<V>;
-
-    #[inline]
-    fn drive<C: Consumer<V>, E: Ending>(
-        &mut self,
-        most: u64,
-        consumer: &mut C,
-        run: &QueryRun<'_, E>,
-    ) -> u64 {
-        let mut consumer = ConsumerAdapter(consumer, self.1);
-        self.0.drive(most, &mut consumer, run)
-    }
-
-    fn positions_left(&self) -> Option<u64> {
-        self.0.positions_left()
-    }
-
-    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
-        gather(self, most, run)
-    }
-
-    fn explain(&self) -> String {
-        self.0.explain()
-    }
-}
-
-impl<V, F: Send> AdaptItem<Result<V, F>> for Earliest<F> {
+impl<V: Send, F: Send> FlatOp<Result<V, F>> for UpToFailure<'_, F> {
     type Output = V;
+    const NAME: &'static str = "collect";
 
     #[inline]
-    fn alter<C: Consumer<V>>(
+    fn expand<I: Iterator<Item = Result<V, F>>>(
         &self,
-        consumer: &C,
-        runner: &mut C::Runner,
-        positions: Range<u64>,
-        items: impl Iterator<Item = Result<V, F>>,
-    ) {
-        let start = positions.start;
-        let note = |failure| self.keep(start, failure);
-        let values = items.map_while(|item| item.map_err(note).ok());
-        consumer.consume(runner, positions, values);
+        start: u64,
+        items: I,
+    ) -> impl Iterator<Item = V> {
+        let note = move |failure| self.0.keep(start, failure);
+        items.map_while(move |item| item.map_err(note).ok())
     }
 
-    fn end(&self, end: u64) -> u64 {
-        end.min(self.end())
+    fn end(&self) -> u64 {
+        self.0.end()
     }
 }
