@@ -3,9 +3,7 @@
 //! Not here: when a step is requested (`iterate.rs`, `prefetch.rs`).
 
 use crate::engine::Ending;
-use crate::parallel::reduce::Folding;
-use crate::query::gather::{IntoCollection, append_vec};
-use crate::query::run::CheckedBelow;
+use crate::parallel::ordered_collect::OrderedCollect;
 use crate::query::{Merge, Pipeline, QueryRun};
 use crate::sync::clock;
 use std::{fmt, mem, vec};
@@ -52,9 +50,8 @@ impl<'a, P: Pipeline, E: Ending> Steps<'a, P, E> {
         // Taken out, so that one that panics is not used again.
         let mut pipeline = self.pipeline.take()?;
         let begun = clock::ticks();
-        let collecting = IntoCollection(append_vec::<P::Item>);
-        let mut folding = Folding::new(&collecting, CheckedBelow(run.ending), R::GROUPING);
-        let count = pipeline.drive(self.positions, &mut folding, run);
+        let mut collecting = OrderedCollect::new(None);
+        let count = pipeline.drive(self.positions, &mut collecting, run);
         if run.is_cancelled() {
             return None;
         }
@@ -66,7 +63,7 @@ impl<'a, P: Pipeline, E: Ending> Steps<'a, P, E> {
             // Before the value is returned, for the reason given at `Pipeline::drive`.
             drop(pipeline);
         }
-        Some(folding.into_value::<P::Item>().unwrap_or_default())
+        Some(collecting.into_vec())
     }
 
     /// Steps grow while they are short.
