@@ -70,7 +70,7 @@
 //! | `group_by`, `aggregate_by` | GroupBy, AggregateBy | by first items; items in order | gathers |
 //! | `count_by`, `fold_by` | CountBy, AggregateBy | by first items; folded in any order | gathers the groups |
 //! | `join`, `left_join`, `group_join` | Join, LeftJoin, GroupJoin | kept; then the other's | gathers the other side; fused |
-//! | `sequential`, `parallel` | AsSequential, AsParallel | kept | in steps of bounded memory |
+//! | `sequential`, `parallel::from_iter` behind it | AsSequential, AsParallel | kept | in steps of bounded memory |
 //!
 //! | ends with | LINQ | which item, which order | stops early |
 //! |---|---|---|---|
