@@ -1,9 +1,10 @@
 //! Endless sources, sources with less than one item for an operator, and sources with more items than can be counted.
 
-use crate::support::{few_settings, panics, settings, wait_until, within_limit};
+use crate::support::{Ledger, few_settings, panics, settings, wait_until, within_limit};
 use manyhands::query::{ExecutionMode, Merge, Pipeline, Query, prelude::*};
 use manyhands::{Runtime, parallel};
 use std::hint::black_box;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -177,6 +178,23 @@ fn what_has_more_items_than_can_be_counted_has_no_end_to_count_from() {
         (i128::MIN..=i128::MAX).into_par_query().first(),
         Some(i128::MIN)
     );
+}
+
+#[test]
+fn items_behind_more_than_can_be_counted_are_dropped() {
+    for setting in few_settings() {
+        let ledger = Arc::new(Ledger::default());
+        let numbers = || setting.set((0..u64::MAX).into_par_query());
+        let made = || numbers().map(|_| ledger.make(0));
+        let chained = || made().chain(ledger.make_all(9));
+        assert_eq!(chained().take(5).to_vec().len(), 5);
+        assert_eq!(chained().take_while(|_| false).count(), 0);
+        assert_eq!(chained().enumerate().into_iter().take(5).count(), 5);
+        let longer = setting.set((1..u64::MAX - 5).into_par_query());
+        let longer = longer.map(|_| ledger.make(0)).chain(ledger.make_all(9));
+        assert_eq!(longer.take(5).to_vec().len(), 5);
+        ledger.assert_settled("chain");
+    }
 }
 
 /// Long enough that a step of them would be handed to a worker.

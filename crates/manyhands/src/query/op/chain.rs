@@ -37,15 +37,13 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
             // The right side, which may take long to begin, is not asked.
             return before;
         }
-        let later = Later(before);
-        let mut consumer = ConsumerAdapter(consumer, &later);
+        let mut consumer = ConsumerAdapter(consumer, &Later(before));
         before + self.1.drive(most - before, &mut consumer, run)
     }
 
     fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let left = self.0.into_positions(most, run);
-        let most = most.saturating_sub(left.len());
-        let right = self.1.into_positions(most, run);
+        let right = self.1.into_positions(most.saturating_sub(left.len()), run);
         Items::new(Chain(left.release(), right.release()), "chain")
     }
 
@@ -122,7 +120,11 @@ unsafe impl<S: Indexed, R: Indexed<Item = S::Item>> Indexed for Chain<S, R> {
     }
 
     unsafe fn discard(&self, start: u64, end: u64) {
-        let (left, right) = self.split(start, end);
+        let (left, mut right) = self.split(start, end);
+        if start < end && end == u64::MAX {
+            // What is behind more items than can be counted goes with the last one that can.
+            right.end = self.1.len();
+        }
         // SAFETY: as promised by the caller.
         let discard_left = || unsafe { self.0.discard(left.start, left.end) };
         // SAFETY: as promised by the caller.
@@ -167,9 +169,8 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
         };
         // As in a chain: an iterator may have ended within a block that began with more positions.
         consumer.pass(count);
-        let positions = count..count + 1;
         let mut runner = Runner::new(consumer);
-        consumer.consume(runner.state(), positions, std::iter::once(default));
+        consumer.consume(runner.state(), count..count + 1, std::iter::once(default));
         count + 1
     }
 
