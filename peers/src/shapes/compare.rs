@@ -57,8 +57,8 @@ fn measured(plan: &Plan<'_>, cases: &[String], limit: Option<Duration>) -> Vec<[
 
 const ABOUT: &str = "\
 A shape's words: who calls (the main thread, a task of the pool, or two threads at once); what is collected (a filter with \
-the percent that it keeps, a find with the place of the hit, a sort with the order before, a group with the number of keys); \
-how the items' costs differ; what their steps do, how many steps an item has in the mean, and how many items there are. The \
+the percent that it keeps, a find with the place of the hit, a sort with the order before, a group or a table with the \
+number of keys); how the items' costs differ; what their steps do, how many steps an item has in the mean, and how many items there are. The \
 seed decides which shapes are drawn. Ratios are to the best of the others, each process for itself.\n";
 const ROUNDS: usize = 9;
 const WINDOW: Duration = Duration::from_millis(5);

@@ -1,5 +1,6 @@
 //! The items of a shape: what each costs and does, and the calls over them.
 
+use std::collections::HashMap;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -77,6 +78,11 @@ impl Data {
                 let hashes: Vec<u64> = groups.map(|(key, count)| mix(key) ^ count as u64).collect();
                 sum_of(&hashes)
             }
+            Form::Table(keys) => {
+                let lasts = self.tabled::<C>(keys).into_iter();
+                let hashes: Vec<u64> = lasts.map(|(key, last)| mix(key) ^ last as u64).collect();
+                sum_of(&hashes)
+            }
         }
     }
 
@@ -100,6 +106,7 @@ impl Data {
             }),
             Form::Sort(_) => time(&mut || drop(black_box(self.sorted::<C>()))),
             Form::Group(keys) => time(&mut || drop(black_box(self.grouped::<C>(keys)))),
+            Form::Table(keys) => time(&mut || drop(black_box(self.tabled::<C>(keys)))),
         }
     }
 
@@ -120,6 +127,10 @@ impl Data {
 
     fn grouped<C: Shapes>(&self, keys: u32) -> Vec<(u64, usize)> {
         C::group(self.shape.len, |index| self.work(index) % u64::from(keys))
+    }
+
+    fn tabled<C: Shapes>(&self, keys: u32) -> HashMap<u64, usize> {
+        C::table(self.shape.len, |index| self.work(index) % u64::from(keys))
     }
 
     /// Does one item.

@@ -1,5 +1,6 @@
 //! By hand: as many parts as there are processors, a new thread for each but the first, results put together in the end.
 
+use std::collections;
 use std::ops::Range;
 use std::thread;
 
@@ -110,5 +111,13 @@ impl Shapes for Halves {
             *all.entry(key).or_insert(0) += count;
         }
         all.into_iter().collect()
+    }
+
+    fn table(
+        len: usize,
+        key: impl Fn(usize) -> u64 + Send + Sync,
+    ) -> collections::HashMap<u64, usize> {
+        let pairs = |part: Range<usize>| part.map(|index| (key(index), index)).collect::<Vec<_>>();
+        of_parts(len, pairs).into_iter().flatten().collect()
     }
 }

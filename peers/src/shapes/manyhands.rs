@@ -1,5 +1,7 @@
 //! manyhands on its default runtime, without options.
 
+use std::collections::HashMap;
+
 use manyhands::query::prelude::*;
 use manyhands::{parallel, task};
 
@@ -42,6 +44,11 @@ impl Shapes for Manyhands {
     fn group(len: usize, key: impl Fn(usize) -> u64 + Send + Sync) -> Vec<(u64, usize)> {
         let indices = (0..len).into_par_query();
         indices.count_by(|&index| key(index)).to_vec()
+    }
+
+    fn table(len: usize, key: impl Fn(usize) -> u64 + Send + Sync) -> HashMap<u64, usize> {
+        let indices = (0..len).into_par_query();
+        indices.map(|index| (key(index), index)).collect()
     }
 
     fn in_task(call: impl FnOnce() -> f64 + Send + 'static) -> f64 {

@@ -13,6 +13,7 @@ mod rayon;
 mod shape;
 mod verdict;
 
+use std::collections::HashMap;
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
@@ -49,6 +50,9 @@ pub(crate) trait Shapes: 'static {
 
     /// How often each key of an index below `len` occurs, in any order.
     fn group(len: usize, key: impl Fn(usize) -> u64 + Send + Sync) -> Vec<(u64, usize)>;
+
+    /// The last index below `len` of each key.
+    fn table(len: usize, key: impl Fn(usize) -> u64 + Send + Sync) -> HashMap<u64, usize>;
 
     /// Calls in a task of the contender's pool, if it has one.
     fn in_task(call: impl FnOnce() -> f64 + Send + 'static) -> f64 {

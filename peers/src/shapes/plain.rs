@@ -1,5 +1,7 @@
 //! The plain loop, on the calling thread.
 
+use std::collections;
+
 use hashbrown::HashMap;
 
 use crate::shapes::Shapes;
@@ -42,5 +44,12 @@ impl Shapes for Plain {
             *counts.entry(key(index)).or_insert(0) += 1;
         }
         counts.into_iter().collect()
+    }
+
+    fn table(
+        len: usize,
+        key: impl Fn(usize) -> u64 + Send + Sync,
+    ) -> collections::HashMap<u64, usize> {
+        (0..len).map(|index| (key(index), index)).collect()
     }
 }

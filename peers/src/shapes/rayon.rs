@@ -1,5 +1,7 @@
 //! rayon, as its documentation does.
 
+use std::collections;
+
 use hashbrown::HashMap;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator, ParallelSliceMut};
 
@@ -49,6 +51,14 @@ impl Shapes for Rayon {
                 counts
             });
         counts.reduce(HashMap::new, merged).into_iter().collect()
+    }
+
+    fn table(
+        len: usize,
+        key: impl Fn(usize) -> u64 + Send + Sync,
+    ) -> collections::HashMap<u64, usize> {
+        let indices = (0..len).into_par_iter();
+        indices.map(|index| (key(index), index)).collect()
     }
 
     fn in_task(call: impl FnOnce() -> f64 + Send + 'static) -> f64 {

@@ -41,6 +41,8 @@ pub(crate) enum Form {
     Sort(Order),
     /// Counts by one of this many keys.
     Group(u32),
+    /// A map by one of this many keys.
+    Table(u32),
 }
 
 /// How what items cost is spread over them.
@@ -108,6 +110,7 @@ impl Form {
             "find" => Some(Self::Find(detail.parse().ok()?)),
             "sort" => Some(Self::Sort(of_name(&ORDERS, detail)?)),
             "group" => Some(Self::Group(detail.parse().ok()?)),
+            "table" => Some(Self::Table(detail.parse().ok()?)),
             _ => None,
         }
     }
@@ -123,6 +126,7 @@ impl fmt::Display for Form {
             Self::Find(percent) => write!(formatter, "find:{percent}"),
             Self::Sort(order) => write!(formatter, "sort:{}", name_of(&ORDERS, *order)),
             Self::Group(keys) => write!(formatter, "group:{keys}"),
+            Self::Table(keys) => write!(formatter, "table:{keys}"),
         }
     }
 }
@@ -169,14 +173,15 @@ impl Draw {
     }
 
     fn form(&mut self) -> Form {
-        match self.below(7) {
+        match self.below(8) {
             0 => Form::ForEach,
             1 => Form::Map,
             2 => Form::Reduce,
             3 => Form::Filter([1, 50, 99][self.below(3)]),
             4 => Form::Find([1, 25, 50, 75, 99][self.below(5)]),
             5 => Form::Sort(self.one_of(&ORDERS)),
-            _ => Form::Group([8, 1_000, u32::MAX][self.below(3)]),
+            6 => Form::Group(KEYS[self.below(3)]),
+            _ => Form::Table(KEYS[self.below(3)]),
         }
     }
 
@@ -252,6 +257,8 @@ const BODIES: [(&str, Body); 3] = [
     ("reads", Body::Reads),
     ("allocations", Body::Allocations),
 ];
+/// How many keys there are: few, some, more than items.
+const KEYS: [u32; 3] = [8, 1_000, u32::MAX];
 /// How long a call takes on one thread, about: 20 µs to 80 ms, from where sharing may pay to where it always does.
 const CALL_NANOS: (u32, usize) = (20_000, 12);
 /// How long an item takes, about: 2 ns to 65 µs.
@@ -306,7 +313,9 @@ mod tests {
         let names = names
             .chain(COSTS.map(|it| it.0))
             .chain(BODIES.map(|it| it.0));
-        for name in names.chain(["for-each", "map", "reduce", "filter", "find", "group"]) {
+        for name in names.chain([
+            "for-each", "map", "reduce", "filter", "find", "group", "table",
+        ]) {
             assert!(has(name), "{name}");
         }
     }
