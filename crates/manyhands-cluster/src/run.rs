@@ -28,7 +28,7 @@ pub(crate) fn items<R: Send>(
     let options = parallel::Options::new().cancellation(token);
     let results = options.try_map(range.clone(), |i| Ok::<R, Infallible>(body(i)));
     results.map_err(|failures| {
-        let first = failures.into_vec().into_iter().next();
+        let first = failures.into_iter().next();
         let panicked = first.map(|(at, failure)| match failure {
             Of::Panic(payload) => (range.start + at, text(&payload)),
             Of::Error(never) => match never {},

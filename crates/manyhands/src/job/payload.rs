@@ -19,7 +19,7 @@ use std::fmt;
 /// let failures = parallel::try_for_each(0..3, |i| -> Result<(), ()> {
 ///     if i == 1 { panic!("not {i}") } else { Ok(()) }
 /// }).unwrap_err();
-/// let (position, failure) = failures.into_vec().remove(0);
+/// let (position, failure) = failures.into_iter().next().unwrap();
 /// let Failure::Panic(payload) = failure else { unreachable!() };
 /// assert_eq!((position, payload.message()), (1, Some("not 1")));
 /// assert_eq!(payload.downcast_ref::<String>().unwrap(), "not 1");

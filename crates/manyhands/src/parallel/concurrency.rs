@@ -17,9 +17,9 @@ use std::ops::RangeInclusive;
 /// let options = parallel::AsyncOptions::new();
 /// let forty = options.degree_of_parallelism(40)?;
 /// let some = options.degree_of_parallelism(4..=64)?;
-/// let named = options.degree_of_parallelism(Concurrency::exactly(40)?)?;
-/// assert_eq!(Concurrency::exactly(8)?, Concurrency::between(8..=8)?);
-/// assert_eq!((Concurrency::between(4..=64)?.min(), Concurrency::between(4..=64)?.max()), (4, 64));
+/// let named = options.degree_of_parallelism(Concurrency::try_from(40)?)?;
+/// assert_eq!(Concurrency::try_from(8)?, Concurrency::try_from(8..=8)?);
+/// assert_eq!((Concurrency::try_from(4..=64)?.min(), Concurrency::try_from(4..=64)?.max()), (4, 64));
 /// # Ok::<(), parallel::ConcurrencyError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,33 +31,6 @@ pub struct Concurrency {
 impl Concurrency {
     /// The tuner chooses between these, and never goes above them by itself: sockets and memory are finite.
     pub(super) const ADAPTIVE: Self = Self { min: 1, max: 1024 };
-
-    /// Exactly this number, as long as the source has as many items; with 1, one after the other, in order.
-    ///
-    /// Example: see [`Concurrency`].
-    ///
-    /// # Errors
-    /// [`ConcurrencyError`] if it is 0.
-    pub fn exactly(count: usize) -> Result<Self, ConcurrencyError> {
-        Self::between(count..=count)
-    }
-
-    /// The best number that the loop finds within these limits.
-    ///
-    /// Example: see [`Concurrency`].
-    ///
-    /// # Errors
-    /// [`ConcurrencyError`] if the lower limit is 0 or above the higher one.
-    pub fn between(limits: RangeInclusive<usize>) -> Result<Self, ConcurrencyError> {
-        let (min, max) = limits.into_inner();
-        if min == 0 {
-            return Err(ConcurrencyError(Fault::Zero));
-        }
-        if min > max {
-            return Err(ConcurrencyError(Fault::Reversed { min, max }));
-        }
-        Ok(Self { min, max })
-    }
 
     /// The lowest number that is allowed.
     ///
@@ -81,19 +54,28 @@ impl Concurrency {
     }
 }
 
+/// Exactly this number, as long as the source has as many items; with 1, one after the other, in order. An error if it is 0.
 impl TryFrom<usize> for Concurrency {
     type Error = ConcurrencyError;
 
     fn try_from(count: usize) -> Result<Self, ConcurrencyError> {
-        Self::exactly(count)
+        Self::try_from(count..=count)
     }
 }
 
+/// The best number that the loop finds within these limits. An error if the lower one is 0 or above the higher one.
 impl TryFrom<RangeInclusive<usize>> for Concurrency {
     type Error = ConcurrencyError;
 
     fn try_from(limits: RangeInclusive<usize>) -> Result<Self, ConcurrencyError> {
-        Self::between(limits)
+        let (min, max) = limits.into_inner();
+        if min == 0 {
+            return Err(ConcurrencyError(Fault::Zero));
+        }
+        if min > max {
+            return Err(ConcurrencyError(Fault::Reversed { min, max }));
+        }
+        Ok(Self { min, max })
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Failures<E> {
 ///         0 => Err("nothing"),
 ///         n => panic!("{n} is too many"),
 ///     });
-///     match failures.unwrap_err().into_vec().remove(0) {
+///     match failures.unwrap_err().into_iter().next().unwrap() {
 ///         (_, Failure::Error(error)) => format!("error: {error}"),
 ///         (_, Failure::Panic(payload)) => format!("panic: {payload}"),
 ///     }
@@ -99,15 +99,6 @@ impl<E> Failures<E> {
             Failure::Error(_) => None,
             Failure::Panic(payload) => Some((position, payload)),
         })
-    }
-
-    /// Each failure, by value.
-    ///
-    /// Example: see [`Failure`].
-    #[doc(alias = "Flatten")]
-    #[must_use]
-    pub fn into_vec(self) -> Vec<(u64, Failure<E>)> {
-        self.failures
     }
 
     /// The cancellation, if the call was cancelled, alone or beside failures.

@@ -142,7 +142,7 @@ impl<'a, E> Options<'a, E> {
     /// ```
     #[doc(alias("MaxDegreeOfParallelism", "num_threads"))]
     pub fn degree_of_parallelism(self, count: usize) -> Result<Self, ConcurrencyError> {
-        let degree = Some(Concurrency::exactly(count)?.max());
+        let degree = Some(Concurrency::try_from(count)?.max());
         Ok(Self { degree, ..self })
     }
 

@@ -64,7 +64,7 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
     /// ```
     #[doc(alias("WithDegreeOfParallelism", "num_threads"))]
     pub fn degree_of_parallelism(mut self, count: usize) -> Result<Self, ConcurrencyError> {
-        self.settings.degree = Some(Concurrency::exactly(count)?.max());
+        self.settings.degree = Some(Concurrency::try_from(count)?.max());
         Ok(self)
     }
 

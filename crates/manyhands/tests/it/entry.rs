@@ -120,7 +120,6 @@ fn settle<T>(result: Result<T, Failures<Infallible>>) -> Result<(), Cancelled> {
     let Err(failures) = result else { return Ok(()) };
     let cancelled = failures.cancelled().cloned();
     let mut payloads: Vec<_> = failures
-        .into_vec()
         .into_iter()
         .map(|(_, failure)| match failure {
             Failure::Panic(payload) => payload.into_inner(),

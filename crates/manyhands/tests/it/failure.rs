@@ -184,7 +184,7 @@ fn try_forms_report_every_error_and_panic_at_its_position() {
                     payload.downcast_ref::<u64>() == Some(&position)
                 }));
                 assert!(failures.cancelled().is_none());
-                assert_eq!(failures.into_vec().len(), thrown.len());
+                assert_eq!(failures.iter().count(), thrown.len());
             };
         let options = Options::new().runtime(runtime);
         let numbers: Vec<u64> = (0..400).collect();
@@ -323,7 +323,7 @@ fn failures_print_their_positions_and_messages() {
         assert!(format!("{failures:?}").contains("oh dear"));
         let error: &dyn Error = &failures;
         assert!(error.source().is_none());
-        let failure = &failures.into_vec()[0].1;
+        let failure = &failures.iter().next().unwrap().1;
         assert!(matches!(failure, Failure::Panic(_)));
         assert_eq!(format!("{failure:?}"), "Panic(\"oh dear\")");
     });
@@ -357,7 +357,7 @@ fn a_payload_that_cannot_be_shared_comes_out_by_value_only() {
         let throw = |_| -> Result<(), ()> { blow(Cell::new(7)) };
         let failures = parallel::try_for_each(0..1, throw).unwrap_err();
         assert_eq!(failures.panics().next().unwrap().1.message(), None);
-        let Failure::Panic(payload) = failures.into_vec().remove(0).1 else {
+        let Failure::Panic(payload) = failures.into_iter().next().unwrap().1 else {
             panic!("it panicked")
         };
         assert_eq!(

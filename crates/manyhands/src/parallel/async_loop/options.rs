@@ -52,7 +52,7 @@ impl Default for AsyncOptions<'static> {
 impl<'a> AsyncOptions<'a> {
     /// Options of a loop that is part of another call, with a degree that was checked there.
     pub(crate) fn planned(degree: Option<usize>, runtime: Option<&'a Runtime>) -> Self {
-        let exactly = degree.and_then(|count| Concurrency::exactly(count).ok());
+        let exactly = degree.and_then(|count| Concurrency::try_from(count).ok());
         AsyncOptions {
             concurrency: exactly.unwrap_or(Concurrency::ADAPTIVE),
             runtime,

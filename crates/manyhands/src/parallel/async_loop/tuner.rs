@@ -471,13 +471,13 @@ mod tests {
 
     #[test]
     fn limits_hold_at_every_level() {
-        let found = levels(Concurrency::between(5..=40).unwrap(), 5_000, |_, _| 1_000);
+        let found = levels(Concurrency::try_from(5..=40).unwrap(), 5_000, |_, _| 1_000);
         assert!(
             found.iter().all(|level| (5..=40).contains(level)),
             "{found:?}"
         );
         assert_eq!(
-            levels(Concurrency::exactly(7).unwrap(), 5_000, |_, _| 1_000),
+            levels(Concurrency::try_from(7).unwrap(), 5_000, |_, _| 1_000),
             [7]
         );
     }
