@@ -69,7 +69,7 @@ fn in_place<S: Positional, E: Ending>(
     items.drive(u64::MAX, &mut filling, run);
     drop(items);
     // SAFETY: it was driven over `len` positions, each once.
-    (!run.is_cancelled()).then(|| unsafe { filling.into_vec(len) })
+    (!run.is_cancelled()).then(|| unsafe { filling.take_vec(len) })
 }
 
 /// Folds all items, in order; `None` if the query was cancelled, `Some(None)` if it is empty.
