@@ -38,7 +38,7 @@ struct IntoTable<C>(fn(&C) -> usize);
 enum Part<T, C> {
     Items {
         items: Vec<T>,
-        /// Their keys are known to differ.
+        /// Their keys were looked at, and differ.
         differ: bool,
     },
     /// Their keys repeat.
@@ -66,10 +66,7 @@ where
             None => (Vec::new(), false),
         };
         append(&mut items, added);
-        if differ || items.len() < SAMPLE {
-            return Some(Part::Items { items, differ });
-        }
-        Some(self.part_of(items))
+        Some(self.part_of(items, differ))
     }
 
     fn combine(&self, left: Self::Value, right: Self::Value) -> Self::Value {
@@ -82,25 +79,44 @@ where
                 table.extend(items);
                 Part::Table(table)
             }
-            (Part::Items { mut items, .. }, Part::Table(later)) => {
+            (
+                Part::Items {
+                    items,
+                    differ: false,
+                },
+                Part::Table(later),
+            ) => {
+                let mut table: C = table_of(items);
+                table.extend(later);
+                Part::Table(table)
+            }
+            (Part::Items { mut items, differ }, Part::Table(later)) => {
                 items.extend(later);
-                let differ = true;
                 Part::Items { items, differ }
             }
-            (Part::Items { mut items, differ }, Part::Items { items: later, .. }) => {
+            (
+                Part::Items { mut items, differ },
+                Part::Items {
+                    items: later,
+                    differ: also,
+                },
+            ) => {
                 append_vec(&mut items, later);
-                Part::Items { items, differ }
+                self.part_of(items, differ || also)
             }
         }
     }
 }
 
 impl<C> IntoTable<C> {
-    /// Looks at the last items whether their keys repeat.
-    fn part_of<T>(&self, mut items: Vec<T>) -> Part<T, C>
+    /// What items become: a table, if keys repeat among the last ones. That is looked at once there are enough.
+    fn part_of<T>(&self, mut items: Vec<T>, differ: bool) -> Part<T, C>
     where
         C: Default + Extend<T> + IntoIterator<Item = T>,
     {
+        if differ || items.len() < SAMPLE {
+            return Part::Items { items, differ };
+        }
         let sample: C = table_of(items.drain(items.len() - SAMPLE..));
         if self.0(&sample) > SAMPLE / 2 {
             items.extend(sample);
@@ -147,6 +163,22 @@ mod tests {
         assert!(!is_table(SAMPLE - 1, 1));
         assert!(is_table(SAMPLE, SAMPLE / 2));
         assert!(!is_table(SAMPLE, SAMPLE / 2 + 1));
+    }
+
+    /// As a loop over an iterator makes them, whose runners take a few items in turn.
+    #[test]
+    fn many_small_parts_become_a_table_if_keys_repeat_in_them_together() {
+        let into_table = IntoTable(Map::len);
+        let joined = |keys| {
+            let parts = (0..SAMPLE).map(|number| part(10 * number, 10, keys));
+            parts.reduce(|left, right| into_table.combine(left, right))
+        };
+        assert!(matches!(joined(7), Some(Part::Table(table)) if table.len() == 7));
+        assert!(
+            matches!(joined(10 * SAMPLE), Some(Part::Items { items, .. }) if items.len() == 10 * SAMPLE)
+        );
+        let before_a_table = into_table.combine(part(0, 10, 7), part(10, SAMPLE, 7));
+        assert!(matches!(before_a_table, Part::Table(table) if table.len() == 7));
     }
 
     #[test]
