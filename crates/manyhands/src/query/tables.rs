@@ -2,8 +2,9 @@
 //!
 //! A table that grows with its items takes two to three times as long as one that is made with room for all, and adding a table
 //! to another one takes as long as adding its items. So where keys differ, runners gather items, and the caller makes the
-//! table of them, as an iterator's `collect` does. Where keys repeat, runners make tables, which stay small. A part's first
-//! items show which it is.
+//! table of them, as an iterator's `collect` does. Where keys repeat, runners make tables, which stay small. Which it is is
+//! looked at in the last items of a part, once there are some, and again whenever there are four times as many: so a
+//! part keeps no more items than a hundred for each key.
 //!
 //! Not here: which collections are tables (`terminal/from_query.rs`).
 
@@ -38,8 +39,8 @@ struct IntoTable<C>(fn(&C) -> usize);
 enum Part<T, C> {
     Items {
         items: Vec<T>,
-        /// Their keys were looked at, and differ.
-        differ: bool,
+        /// Whether keys repeat is looked at once there are so many.
+        look_at: usize,
     },
     /// Their keys repeat.
     Table(C),
@@ -57,16 +58,16 @@ where
         before: Option<Self::Value>,
         added: I,
     ) -> Option<Self::Value> {
-        let (mut items, differ) = match before {
+        let (mut items, look_at) = match before {
             Some(Part::Table(mut table)) => {
                 table.extend(added);
                 return Some(Part::Table(table));
             }
-            Some(Part::Items { items, differ }) => (items, differ),
-            None => (Vec::new(), false),
+            Some(Part::Items { items, look_at }) => (items, look_at),
+            None => (Vec::new(), SAMPLE),
         };
         append(&mut items, added);
-        Some(self.part_of(items, differ))
+        Some(self.part_of(items, look_at))
     }
 
     fn combine(&self, left: Self::Value, right: Self::Value) -> Self::Value {
@@ -82,7 +83,7 @@ where
             (
                 Part::Items {
                     items,
-                    differ: false,
+                    look_at: SAMPLE,
                 },
                 Part::Table(later),
             ) => {
@@ -90,19 +91,19 @@ where
                 table.extend(later);
                 Part::Table(table)
             }
-            (Part::Items { mut items, differ }, Part::Table(later)) => {
+            (Part::Items { mut items, look_at }, Part::Table(later)) => {
                 items.extend(later);
-                Part::Items { items, differ }
+                Part::Items { items, look_at }
             }
             (
-                Part::Items { mut items, differ },
+                Part::Items { mut items, look_at },
                 Part::Items {
                     items: later,
-                    differ: also,
+                    look_at: other,
                 },
             ) => {
                 append_vec(&mut items, later);
-                self.part_of(items, differ || also)
+                self.part_of(items, look_at.max(other))
             }
         }
     }
@@ -110,18 +111,23 @@ where
 
 impl<C> IntoTable<C> {
     /// What items become: a table, if keys repeat among the last ones. That is looked at once there are enough.
-    fn part_of<T>(&self, mut items: Vec<T>, differ: bool) -> Part<T, C>
+    fn part_of<T>(&self, mut items: Vec<T>, look_at: usize) -> Part<T, C>
     where
         C: Default + Extend<T> + IntoIterator<Item = T>,
     {
-        if differ || items.len() < SAMPLE {
-            return Part::Items { items, differ };
+        let len = items.len();
+        if len < look_at {
+            return Part::Items { items, look_at };
         }
-        let sample: C = table_of(items.drain(items.len() - SAMPLE..));
-        if self.0(&sample) > SAMPLE / 2 {
+        let sampled = SAMPLE.max(len / 16);
+        let sample: C = table_of(items.drain(len - sampled..));
+        let repeated = sampled - self.0(&sample);
+        // Of random keys as many repeat if there are a quarter as many of them as items.
+        let enough = (sampled / 2).min(2 * sampled / (len / sampled));
+        if repeated < enough {
             items.extend(sample);
-            let differ = true;
-            return Part::Items { items, differ };
+            let look_at = 4 * len;
+            return Part::Items { items, look_at };
         }
         let mut table: C = table_of(items);
         table.extend(sample);
@@ -136,7 +142,7 @@ fn table_of<T, C: Default + Extend<T>>(items: impl IntoIterator<Item = T>) -> C 
     table
 }
 
-/// As many items show whether keys repeat.
+/// As many items at least show whether keys repeat.
 const SAMPLE: usize = 1024;
 
 #[cfg(all(test, not(loom)))]
@@ -179,6 +185,20 @@ mod tests {
         );
         let before_a_table = into_table.combine(part(0, 10, 7), part(10, SAMPLE, 7));
         assert!(matches!(before_a_table, Part::Table(table) if table.len() == 7));
+    }
+
+    #[test]
+    fn a_part_that_grows_becomes_a_table_although_its_first_keys_differ() {
+        let into_table = IntoTable(Map::len);
+        let (block, keys) = (SAMPLE / 2, 2 * SAMPLE);
+        let grown = |keys| {
+            let blocks = (0..200).map(|number| items(number * block, block, keys));
+            blocks.fold(None, |part, block| into_table.fold(part, block))
+        };
+        assert!(matches!(grown(keys), Some(Part::Table(table)) if table.len() == keys));
+        assert!(
+            matches!(grown(200 * block), Some(Part::Items { items, .. }) if items.len() == 200 * block)
+        );
     }
 
     #[test]
