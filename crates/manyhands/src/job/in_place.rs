@@ -10,7 +10,8 @@ use std::task::{Context, Poll, ready};
 /// A future that `poll` polls. It is dropped before what `poll` returns is passed on: the compiler leaks what is returned if a
 /// drop panics after that. And it is dropped before `poll` is, with what that keeps.
 ///
-/// An async block around a future that it was given has room for it twice: where it is given, and where it is polled.
+/// Why not an async block: one around a future that it was given has room for it twice, where it is given, and where it is
+/// polled.
 pub(crate) struct InPlace<F, P> {
     future: Option<F>,
     /// Last, because it is dropped last.

@@ -218,9 +218,8 @@ impl LoopState {
 
     fn claim_kind(&self, kind: u32) {
         let other = kind ^ (BROKEN | STOPPED);
-        let (word, claim) = (&self.flags, |flags| {
-            (flags & other == 0).then_some(flags | kind)
-        });
+        let claim = |flags| (flags & other == 0).then_some(flags | kind);
+        let word = &self.flags;
         // Relaxed, both: see the file's header.
         let claimed = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, claim);
         let (is, cannot) = match kind {

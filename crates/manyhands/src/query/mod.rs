@@ -44,8 +44,8 @@
 //! # Order
 //! A query keeps its source's order, which costs next to nothing here. [`unordered`](Query::unordered) gives
 //! it up from there on, and changes the type: operators that need an order (`take`, `skip`, `zip`, `rev`, `first` …)
-//! exist on [`Ordered`] queries only; unordered ones have `take_any` and its like. Of a method that is missing the compiler
-//! says that `Query<…, Unordered>: Iterator` is not satisfied.
+//! exist on [`Ordered`] queries only; unordered ones have `take_any` and its like. Where a query does
+//! not have a method, the compiler says that `Query<…, Unordered>: Iterator` is not satisfied.
 //!
 //! # Operators
 //! All are lazy. *Fused* ones run in one loop with their neighbours and add no cost. *Positional* ones are fused too

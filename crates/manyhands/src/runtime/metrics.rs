@@ -44,8 +44,8 @@ pub struct Metrics {
     pub blocked: usize,
     /// Threads that the monitor detected asleep in the kernel inside a job, while work waited.
     pub detected_blocked: usize,
-    /// Tasks that wait in queues of no worker: those from external threads, and those with a priority. Each queue is counted up
-    /// to 10,000.
+    /// Tasks that wait in queues that belong to no worker: those from external threads, and those with a priority. Each
+    /// queue is counted up to 10,000.
     pub queued_outside: usize,
     /// Tasks that wait in the queues of workers and callers, including those that only one worker may run.
     #[doc(alias = "PendingWorkItemCount")]

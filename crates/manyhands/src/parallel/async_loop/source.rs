@@ -5,8 +5,8 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A source of an async loop: anything iterable, and [`from_stream`], that can be sent, and so can its items, which borrow
-/// nothing. Sealed.
+/// A source of an async loop: anything iterable, or a stream by [`from_stream`]. It is sent to other threads, and so are its
+/// items, which may borrow nothing. Sealed.
 ///
 /// The loop takes an item only when it can begin at once. It advances an iterator inside its own poll: while the
 /// iterator blocks, the loop gives no result. Use a stream for a source that waits.

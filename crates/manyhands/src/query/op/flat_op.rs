@@ -30,7 +30,7 @@ pub trait FlatOp<T>: Send + Sync {
     /// Called before each part of the base is run: runs what the operator needs before its first item.
     fn prepare<E: Ending>(&mut self, _run: &QueryRun<'_, E>) {}
 
-    /// The new items of those of a block, which begins at `start`, in order.
+    /// The new items that are made of a block's, in order. The block begins at the position `start`.
     fn expand<I: Iterator<Item = T>>(
         &self,
         start: u64,

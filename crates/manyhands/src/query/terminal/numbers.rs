@@ -130,7 +130,8 @@ impl<T: Number> Fold<T> for Adding<T> {
 }
 
 impl<P: Pipeline<Item: Number>, O: Order, E: Ending> Query<'_, P, O, E> {
-    /// All items added up; `None` if the sum does not fit its type, or, of 128-bit integers, if that of some of them does not.
+    /// All items added up; `None` if the sum does not fit its type. Of 128-bit integers also if the sum of some of
+    /// them does not, although that of all would.
     ///
     /// # Panics
     /// If closures of the query do; see [the module](crate::query).
