@@ -72,13 +72,20 @@ impl Token {
         future: F,
     ) -> impl Future<Output = Result<F::Output, Cancelled>> {
         let site = Site::here();
-        let mut cancelled = self.until_cancelled();
+        let mut cancelled = None;
         InPlace::by(future, move |future, context| {
-            if site.poll(|| cancelled.poll_cancelled(context)).is_ready() {
+            let waiting = cancelled.get_or_insert_with(|| self.until_cancelled());
+            let ended = if site.poll(|| waiting.poll_cancelled(context)).is_ready() {
                 let token = self.clone();
-                return Poll::Ready(Err(Cancelled { token }));
+                Poll::Ready(Err(Cancelled { token }))
+            } else {
+                site.around(|| future.poll(context)).map(Ok)
+            };
+            if ended.is_ready() {
+                // Whoever keeps this is not woken any more.
+                cancelled = None;
             }
-            site.around(|| future.poll(context)).map(Ok)
+            ended
         })
     }
 }
@@ -126,5 +133,31 @@ impl Drop for UntilCancelled {
         if let Some(key) = self.key {
             self.token.callbacks.remove_waker(key);
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use crate::cancel::TokenSource;
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::task::{Context, Poll, Wake, Waker};
+
+    struct Nobody;
+
+    impl Wake for Nobody {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    #[test]
+    fn what_has_ended_before_a_cancellation_keeps_no_waker() {
+        let (source, woken) = (TokenSource::new(), Arc::new(Nobody));
+        let token = source.token();
+        let mut ended = pin!(token.run_until_cancelled(std::future::ready(7)));
+        let waker = Waker::from(Arc::clone(&woken));
+        let polled = ended.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(matches!(polled, Poll::Ready(Ok(7))));
+        drop(waker);
+        assert_eq!(Arc::strong_count(&woken), 1);
     }
 }
