@@ -23,7 +23,7 @@ pub struct RuntimeSnapshot {
     pub threads_max: usize,
     /// Why none can be added now; `None`: one can.
     pub no_more_threads: Option<NoMoreThreads>,
-    /// Tasks from external threads that wait for a worker, counted up to 10,000 in each queue.
+    /// Tasks from external threads that wait for a worker and have no priority, counted up to 10,000 in each queue.
     pub queued_outside: usize,
     /// Interactive and background tasks that wait for a worker, counted up to 10,000 in each queue.
     pub queued_with_priority: usize,
