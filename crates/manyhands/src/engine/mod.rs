@@ -162,7 +162,8 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(
     consumer: &mut C,
     plan: &Plan<'_>,
 ) {
-    if source.len() == 0 {
+    // While loops are recorded, one without items has a report as well.
+    if source.len() == 0 && !recording::is_open() {
         return;
     }
     let Some(site) = CallSiteProfile::unrecorded(key_of::<S, C>()) else {

@@ -516,3 +516,12 @@ fn bodies_that_slow_each_other_down_are_found() {
         "{report}"
     );
 }
+
+#[test]
+fn a_loop_without_items_is_the_last_one_too() {
+    diagnostics::open();
+    parallel::for_each(0..3, drop::<u32>);
+    let line = line!() + 1;
+    parallel::for_each(0..0, drop::<u32>);
+    assert_eq!((last().items, last().called_at.line()), (0, line));
+}
