@@ -1,6 +1,7 @@
 //! Programs of beginnings and ends: timers, runtimes that end with work in them, runtimes in runtimes.
 
-use super::{Counts, outside, pool, programs};
+use super::{Counts, Gate, outside, pool, programs};
+use crate::job::OnDrop;
 use crate::sync::shuttle::world::compute;
 use crate::task::completion;
 use crate::{join, parallel, task, time};
@@ -134,6 +135,30 @@ programs! {
         }
         waker.join().unwrap();
         assert_eq!(Arc::strong_count(&held), 1);
+    }
+
+    /// A scope is aborted while its runtime ends, and the destructors of its futures spawn into it.
+    scope_that_is_aborted_while_the_runtime_ends(NotNeeded) {
+        let runtime = pool(2, 2);
+        let (handle, has_spawned) = (runtime.handle(), Gate::default());
+        let spawned = has_spawned.clone();
+        let other = outside(move || {
+            let _entered = handle.enter();
+            task::scope_blocking(|scope| {
+                for _ in 0..2 {
+                    let spawns = OnDrop(|| scope.spawn(std::future::ready(())));
+                    scope.spawn(async move {
+                        let _spawns = spawns;
+                        std::future::pending().await
+                    });
+                }
+                spawned.open();
+                scope.abort_all();
+            });
+        });
+        has_spawned.wait();
+        runtime.shutdown_blocking();
+        other.join().unwrap();
     }
 
     /// A worker uses another runtime, which ends before its own.
