@@ -303,3 +303,30 @@ impl fmt::Display for Cancelled {
 }
 
 impl Error for Cancelled {}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::TokenSource;
+    use crate::engine::Ending;
+    use crate::job::catch;
+    use std::sync::Arc;
+
+    struct PanicsWhenDropped;
+
+    impl Drop for PanicsWhenDropped {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+
+    #[test]
+    fn a_cancelled_call_whose_result_panics_when_dropped_keeps_no_token() {
+        let source = TokenSource::new();
+        let token = source.token();
+        source.cancel();
+        let tokens = Arc::strong_count(&source.callbacks);
+        let ended = catch(|| drop((&token).conclude(Some(PanicsWhenDropped))));
+        assert!(ended.is_err(), "the panic is lost");
+        assert_eq!(Arc::strong_count(&source.callbacks), tokens);
+    }
+}

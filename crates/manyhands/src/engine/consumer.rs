@@ -162,7 +162,11 @@ impl Ending for &Token {
     type Output<T> = Result<T, Cancelled>;
 
     fn conclude<T>(&self, value: Option<T>) -> Result<T, Cancelled> {
-        self.check()?;
+        if let Some(cancelled) = self.cancelled() {
+            // First: the compiler leaks what is returned if a drop panics after that.
+            drop(value);
+            return Err(cancelled);
+        }
         Ok(value.expect("only cancellation cuts the call short"))
     }
 
