@@ -149,7 +149,8 @@ impl<'scope> TaskScope<'scope, '_> {
         F: Future<Output = ()> + Send + 'scope,
     {
         let token = self.tracker.token();
-        let contained = InPlace::by(future, move |future, context| {
+        // Twice, so that a panic of the future's drop is kept, too.
+        let contained = InPlace::by(InPlace::of(future), move |future, context| {
             let _counts = &token;
             catch(|| future.poll(context)).unwrap_or_else(|payload| {
                 lock(&self.panics).push(payload);

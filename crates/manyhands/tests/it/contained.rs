@@ -392,3 +392,29 @@ impl Drop for Bomb {
         }
     }
 }
+
+/// Ends at once, and panics when it is dropped.
+struct EndsBadly;
+
+impl Future for EndsBadly {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+}
+
+impl Drop for EndsBadly {
+    fn drop(&mut self) {
+        blow("dropped");
+    }
+}
+
+#[test]
+fn a_scope_panics_with_what_the_drop_of_a_future_panics_with() {
+    within(60, || {
+        let panics = panics_of(|| task::scope_blocking(|scope| scope.spawn(EndsBadly)));
+        assert_eq!(panics.len(), 1);
+        assert_eq!(message_of(&panics[0]), "dropped");
+    });
+}
