@@ -2,9 +2,9 @@
 //!
 //! A table that grows with its items takes two to three times as long as one that is made with room for all, and adding a table
 //! to another one takes as long as adding its items. So where keys differ, runners gather items, and the caller makes the
-//! table of them, as an iterator's `collect` does. Where keys repeat, runners make tables, which stay small. Which it is is
-//! looked at in the last items of a part, once there are some, and again whenever there are four times as many: so a
-//! part keeps no more items than a hundred for each key.
+//! table of them, as an iterator's `collect` does. Where keys repeat, runners make tables, which stay small. The last items of a
+//! part show whether they do: once there are a thousand, and again whenever there are four times as many. So a part keeps at most
+//! a hundred items for each key.
 //!
 //! Not here: which collections are tables (`terminal/from_query.rs`).
 
@@ -110,7 +110,7 @@ where
 }
 
 impl<C> IntoTable<C> {
-    /// What items become: a table, if keys repeat among the last ones. That is looked at once there are enough.
+    /// Makes a table of the items if enough keys repeat among the last ones; looks once there are `look_at` items.
     fn part_of<T>(&self, mut items: Vec<T>, look_at: usize) -> Part<T, C>
     where
         C: Default + Extend<T> + IntoIterator<Item = T>,
@@ -122,7 +122,7 @@ impl<C> IntoTable<C> {
         let sampled = SAMPLE.max(len / 16);
         let sample: C = table_of(items.drain(len - sampled..));
         let repeated = sampled - self.0(&sample);
-        // Of random keys as many repeat if there are a quarter as many of them as items.
+        // Of the longer samples: as many as repeat at random if there are four items for each key.
         let enough = (sampled / 2).min(2 * sampled / (len / sampled));
         if repeated < enough {
             items.extend(sample);
