@@ -225,7 +225,11 @@ fn a_program_of_another_user_is_not_asked() {
     }
     let path = program(&folder);
     let command = folder.path().join("manyhands");
-    std::fs::copy(env!("CARGO_BIN_EXE_manyhands"), &command).unwrap();
+    // By another process: a program that another test starts meanwhile would inherit the open file, and what is open for writing
+    // cannot be run.
+    let program = env!("CARGO_BIN_EXE_manyhands");
+    let copied = Command::new("cp").arg(program).arg(&command).status();
+    assert!(copied.unwrap().success());
     for path in [folder.path(), &path, &command] {
         std::fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
     }
