@@ -1,5 +1,5 @@
 //! Rule: only `sync/` names the standard library's atomics, locks, threads and thread-locals, and
-//! loom and shuttle. What goes round that door is invisible to the models, and outlives a schedule.
+//! loom and manyhands-explore. What goes round that door is invisible to the models, and outlives a schedule.
 
 use std::sync::LazyLock;
 
@@ -25,7 +25,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             continue;
         }
         let code = source.shipped_code();
-        for root in ["std", "core", "alloc", "loom", "shuttle"] {
+        for root in ["std", "core", "alloc", "loom", "manyhands_explore"] {
             let named = paths_from(&code, root);
             let guarded = named.iter().filter(|named| is_guarded(named));
             findings.extend(guarded.map(|named| {
@@ -44,7 +44,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 
 fn is_guarded(named: &NamedPath) -> bool {
     match (named.part(0), named.part(1)) {
-        ("loom" | "shuttle", _) | (_, "thread" | "thread_local" | "*" | "{") => true,
+        ("loom" | "manyhands_explore", _) | (_, "thread" | "thread_local" | "*" | "{") => true,
         (_, "sync") => !FREE.contains(&named.part(2)),
         _ => false,
     }
@@ -71,7 +71,7 @@ mod tests {
             "fn f(_: &std::sync::Condvar) {}",
             "use std::sync::RwLock;",
             "use loom::thread;",
-            "use shuttle::sync::Mutex;",
+            "use manyhands_explore::Mutex;",
             "use std::thread_local;",
             "thread_local! { static A: Cell<u32> = const { Cell::new(0) }; }",
             "#[cfg(not(test))]\nuse std::thread;",
@@ -85,7 +85,7 @@ mod tests {
         for (inside, text) in [
             ("sync/mod.rs", "pub use std::sync::atomic::AtomicUsize;"),
             ("models/latch.rs", "use loom::thread;"),
-            ("explore/loops.rs", "use shuttle::thread;"),
+            ("explore/loops.rs", "use manyhands_explore::thread;"),
             (
                 "job/latch.rs",
                 "crate::sync::thread_local! { static A: u8 = 0; }",

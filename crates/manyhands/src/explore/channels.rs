@@ -1,8 +1,8 @@
 //! Programs of channels: each message arrives once, in order, and each waiting thread or task is woken.
 
 use super::{outside, pool, programs};
-use crate::sync::shuttle::world::compute;
 use crate::{channel, task};
+use manyhands_explore::compute;
 use std::time::Duration;
 
 programs! {

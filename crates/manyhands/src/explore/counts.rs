@@ -2,10 +2,10 @@
 //! ends of runtimes meanwhile.
 
 use super::{Gate, outside, programs};
-use crate::sync::shuttle::world::{below, compute};
 use crate::sync::thread;
 use crate::task::{self, completion};
 use crate::{Runtime, channel, join};
+use manyhands_explore::{below, compute};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;

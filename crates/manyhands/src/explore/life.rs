@@ -2,9 +2,9 @@
 
 use super::{Counts, Gate, outside, pool, programs};
 use crate::job::OnDrop;
-use crate::sync::shuttle::world::compute;
 use crate::task::completion;
 use crate::{join, parallel, task, time};
+use manyhands_explore::compute;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 use super::{Counts, outside, pool, programs};
 use crate::cancel::TokenSource;
 use crate::query::prelude::*;
-use crate::sync::shuttle::world::compute;
 use crate::{join, parallel, task};
+use manyhands_explore::compute;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Programs of scopes: each closure runs once, and the owner is never left asleep.
 
 use super::{Counts, Gate, outside, pool, programs};
-use crate::sync::shuttle::world::{below, compute};
 use crate::sync::{Mutex, lock};
 use crate::{Scope, scope, task};
+use manyhands_explore::{below, compute};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Programs of tasks: each ends with its result, and each waiting thread or task is woken.
 
 use super::{Counts, Gate, outside, pool, programs};
-use crate::sync::shuttle::world::compute;
 use crate::sync::thread;
 use crate::task::{self, TaskGroup, completion};
 use crate::{join, parallel};
+use manyhands_explore::compute;
 use std::rc::Rc;
 use std::sync::Arc;
 

@@ -9,6 +9,8 @@ mod backoff;
 pub(crate) mod cell;
 #[cfg(not(shuttle))]
 pub(crate) mod clock;
+#[cfg(shuttle)]
+pub(crate) mod explored_atomic;
 pub(crate) mod fence;
 pub(crate) mod files;
 #[cfg(loom)]
@@ -26,8 +28,6 @@ mod reactor;
 #[cfg(loom)]
 pub(crate) mod seq_cst;
 pub(crate) mod short_lock;
-#[cfg(shuttle)]
-pub(crate) mod shuttle;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) mod stack_copy;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -54,14 +54,14 @@ mod wrapped_atomic;
 #[path = "tests/writers.rs"]
 pub(crate) mod writers;
 
-#[cfg(shuttle)]
-pub(crate) use self::shuttle::{
-    Condvar, Mutex, MutexGuard, atomic, clock, global, leak, thread, thread_local, thread_state,
-};
 pub(crate) use affinity::allowed_cpus;
 #[cfg(all(target_os = "linux", not(any(shuttle, miri))))]
 pub(crate) use affinity::{CpuSet, current_cpu};
 pub(crate) use backoff::Backoff;
+#[cfg(shuttle)]
+pub(crate) use manyhands_explore::{
+    Condvar, Mutex, MutexGuard, clock, global, leak, thread, thread_local, thread_state,
+};
 #[cfg(loom)]
 pub(crate) use model_locks::{OnceLock, ShortGuard, ShortLock};
 pub(crate) use padded::Padded;
@@ -84,6 +84,8 @@ pub(crate) use wait_until::wait_until;
 use std::sync::{PoisonError, TryLockError};
 
 // Atomic types and orderings.
+#[cfg(shuttle)]
+pub(crate) use explored_atomic as atomic;
 #[cfg(loom)]
 pub(crate) use seq_cst as atomic;
 #[cfg(all(any(not(test), miri), not(any(loom, shuttle))))]
@@ -114,7 +116,7 @@ pub(crate) fn spin_loop() {
     #[cfg(loom)]
     thread::yield_now();
     #[cfg(shuttle)]
-    shuttle::world::spin_loop();
+    manyhands_explore::spin_loop();
 }
 
 /// Locks a mutex whose holder cannot panic while it holds it, so poison carries no information.

@@ -1,28 +1,28 @@
 //! The state of other threads, as the scheduler knows it.
 
-use super::world;
+use crate::world;
 
 /// Names a thread. 0 names none.
-pub(crate) type ThreadName = u64;
+pub type ThreadName = u64;
 
 /// Names the calling thread.
-pub(crate) fn current_thread() -> ThreadName {
+pub fn current_thread() -> ThreadName {
     world::current() as u64 + 1
 }
 
 /// The system's number of a thread.
-pub(crate) fn number(thread: ThreadName) -> i32 {
+pub fn number(thread: ThreadName) -> i32 {
     i32::try_from(thread).unwrap_or(0)
 }
 
 /// The time that a thread has run.
-pub(crate) fn cpu_nanos(thread: ThreadName) -> Option<u64> {
+pub fn cpu_nanos(thread: ThreadName) -> Option<u64> {
     world::nanos_run(usize::try_from(thread.checked_sub(1)?).ok()?)
 }
 
 /// What a thread does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Activity {
+pub enum Activity {
     /// It runs, or may be chosen to.
     Runnable,
     /// It waits.
@@ -30,7 +30,7 @@ pub(crate) enum Activity {
 }
 
 /// Whether a thread sleeps.
-pub(crate) fn activity(thread: ThreadName) -> Option<Activity> {
+pub fn activity(thread: ThreadName) -> Option<Activity> {
     let thread = usize::try_from(thread.checked_sub(1)?).ok()?;
     world::nanos_run(thread)?;
     Some(if world::is_blocked(thread) {
@@ -41,4 +41,4 @@ pub(crate) fn activity(thread: ThreadName) -> Option<Activity> {
 }
 
 /// Timed sleeps end when the scheduler lets them.
-pub(crate) fn wake_on_time() {}
+pub fn wake_on_time() {}

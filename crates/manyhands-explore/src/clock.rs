@@ -1,21 +1,21 @@
 //! Simulated time: a number that grows with each step and each reading. A tick is a nanosecond.
 
-use super::world;
+use crate::world;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// The tick counter now.
-pub(crate) fn ticks() -> u64 {
+pub fn ticks() -> u64 {
     world::read_clock()
 }
 
 /// Ticks in `nanos` nanoseconds.
-pub(crate) fn ticks_in(nanos: u64) -> u64 {
+pub fn ticks_in(nanos: u64) -> u64 {
     nanos
 }
 
 /// The current time.
-pub(crate) fn now() -> Instant {
+pub fn now() -> Instant {
     first() + Duration::from_nanos(world::read_clock())
 }
 
@@ -24,10 +24,10 @@ pub(crate) fn now() -> Instant {
     clippy::disallowed_methods,
     reason = "only what has passed since then is looked at, and that is counted"
 )]
-pub(crate) fn first() -> Instant {
+pub fn first() -> Instant {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     *FIRST.get_or_init(Instant::now)
 }
 
 /// There is one clock.
-pub(crate) fn calibrate() {}
+pub fn calibrate() {}

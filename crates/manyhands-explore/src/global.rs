@@ -2,11 +2,12 @@
 //!
 //! Unsafe: values are given out as `'static` and freed when the next schedule begins.
 
-use super::world;
+use crate::world;
 use std::ops::Deref;
 
 /// A static that each schedule makes anew. See the macro `global`.
-pub(crate) struct Global<T: 'static>(pub(crate) fn() -> T);
+#[derive(Debug)]
+pub struct Global<T: 'static>(pub fn() -> T);
 
 impl<T: 'static> Deref for Global<T> {
     type Target = T;
@@ -24,24 +25,24 @@ impl<T: 'static> Deref for Global<T> {
 }
 
 /// Keeps a value until the schedule is over; no thread of the schedule runs longer.
-pub(crate) fn leak<T: 'static>(value: T) -> &'static T {
+pub fn leak<T: 'static>(value: T) -> &'static T {
     let value = Box::into_raw(Box::new(value));
-    // SAFETY: from a box, and dropped once, when no thread runs any more.
     world::keep(value.cast(), |value| {
-        drop(unsafe { Box::from_raw(value.cast::<T>()) })
+        // SAFETY: from a box, and dropped once, when no thread runs any more.
+        drop(unsafe { Box::from_raw(value.cast::<T>()) });
     });
     // SAFETY: kept until the schedule is over.
     unsafe { &*value }
 }
 
 /// Declares statics, which each schedule makes anew.
+#[macro_export]
 macro_rules! global {
     ($($(#[$attribute:meta])* static $name:ident: $type:ty = $value:expr;)*) => {
         $(
             $(#[$attribute])*
-            static $name: $crate::sync::shuttle::Global<$type> =
-                $crate::sync::shuttle::Global(|| $value);
+            static $name: $crate::Global<$type> =
+                $crate::Global(|| $value);
         )*
     };
 }
-pub(crate) use global;

@@ -121,8 +121,6 @@ pub(crate) fn keep_time() {
 /// The first thread that is started in a schedule runs [`keep_time`].
 pub(crate) const CLOCK: usize = 1;
 
-const MONITOR_NAME: &str = "manyhands-monitor";
-
 impl World {
     pub(super) fn wake_deferred(&self) {
         if self.has_deferred.replace(false) {
@@ -155,7 +153,7 @@ impl World {
     }
 
     fn limits_pass_for(&self, thread: &Thread) -> bool {
-        self.has_ticks.get() || thread.handle.name() != Some(MONITOR_NAME)
+        self.has_ticks.get() || thread.handle.name() != self.terms.get().dispensable
     }
 }
 

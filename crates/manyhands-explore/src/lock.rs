@@ -2,7 +2,7 @@
 //!
 //! A thread that unlocks wakes all waiters; the scheduler chooses which of them locks next.
 
-use super::world::{self, Awaits, Thread};
+use crate::world::{self, Awaits, Thread};
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{
@@ -12,31 +12,31 @@ use std::time::Duration;
 
 /// As the standard library's, but that it is never poisoned.
 #[derive(Debug, Default)]
-pub(crate) struct Mutex<T: ?Sized> {
+pub struct Mutex<T: ?Sized> {
     waiters: Plain<Vec<Thread>>,
     value: Plain<T>,
 }
 
 impl<T> Mutex<T> {
-    pub(crate) const fn new(value: T) -> Self {
+    pub const fn new(value: T) -> Self {
         Self {
             waiters: Plain::new(Vec::new()),
             value: Plain::new(value),
         }
     }
 
-    pub(crate) fn into_inner(self) -> LockResult<T> {
+    pub fn into_inner(self) -> LockResult<T> {
         Ok(plain(self.value.into_inner()))
     }
 }
 
 impl<T: ?Sized> Mutex<T> {
-    pub(crate) fn get_mut(&mut self) -> LockResult<&mut T> {
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
         Ok(plain(self.value.get_mut()))
     }
 
     #[track_caller]
-    pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         world::point();
         loop {
             if let Some(guard) = self.take() {
@@ -49,7 +49,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    pub(crate) fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         world::point();
         let guard = self.take().ok_or(TryLockError::WouldBlock)?;
         world::point();
@@ -70,7 +70,8 @@ impl<T: ?Sized> Mutex<T> {
 }
 
 /// As the standard library's.
-pub(crate) struct MutexGuard<'a, T: ?Sized> {
+#[derive(Debug)]
+pub struct MutexGuard<'a, T: ?Sized> {
     /// Taken when dropped.
     value: Option<PlainGuard<'a, T>>,
     mutex: &'a Mutex<T>,
@@ -100,7 +101,7 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
 
 /// As the standard library's.
 #[derive(Debug, Default)]
-pub(crate) struct Condvar {
+pub struct Condvar {
     waiters: Plain<Vec<Arc<Waiter>>>,
 }
 
@@ -112,12 +113,12 @@ struct Waiter {
 
 impl Condvar {
     #[track_caller]
-    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         self.wait_until(guard, None).lock()
     }
 
     #[track_caller]
-    pub(crate) fn wait_timeout<'a, T>(
+    pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         limit: Duration,
@@ -143,7 +144,7 @@ impl Condvar {
         mutex
     }
 
-    pub(crate) fn notify_one(&self) {
+    pub fn notify_one(&self) {
         world::point();
         let mut waiters = plain(self.waiters.lock());
         if waiters.is_empty() {
@@ -154,7 +155,7 @@ impl Condvar {
         Self::notify(&waiter);
     }
 
-    pub(crate) fn notify_all(&self) {
+    pub fn notify_all(&self) {
         world::point();
         let waiters = std::mem::take(&mut *plain(self.waiters.lock()));
         waiters.iter().for_each(|waiter| Self::notify(waiter));
@@ -168,6 +169,6 @@ impl Condvar {
 }
 
 /// Ignores poison.
-pub(super) fn plain<T>(result: LockResult<T>) -> T {
+pub(crate) fn plain<T>(result: LockResult<T>) -> T {
     result.unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -1,35 +1,37 @@
 //! Threads: coroutines of the scheduler.
 
-use super::lock::plain;
-use super::world::{self, Awaits, Thread};
+use crate::lock::plain;
+use crate::world::{self, Awaits, Thread};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as Plain};
 use std::time::Duration;
 
-pub(crate) use shuttle::thread::{ThreadId, current};
-pub(crate) use world::{panicking, yield_now};
+pub use shuttle::thread::{ThreadId, current};
+pub use world::{panicking, yield_now};
 
 /// As the standard library's.
-pub(crate) struct Builder(shuttle::thread::Builder);
+#[derive(Debug, Default)]
+#[must_use]
+pub struct Builder(shuttle::thread::Builder);
 
 impl Builder {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self(shuttle::thread::Builder::new())
     }
 
-    pub(crate) fn name(self, name: String) -> Self {
+    pub fn name(self, name: String) -> Self {
         Self(self.0.name(name))
     }
 
     /// Stacks are all of one size.
-    pub(crate) fn stack_size(self, _size: usize) -> Self {
+    pub fn stack_size(self, _size: usize) -> Self {
         self
     }
 
     /// A thread that ends in a panic ends the exploration: no thread here may panic.
-    pub(crate) fn spawn<F, T>(self, f: F) -> std::io::Result<JoinHandle<T>>
+    pub fn spawn<F, T>(self, f: F) -> std::io::Result<JoinHandle<T>>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
@@ -52,7 +54,7 @@ impl Builder {
 
 /// As the standard library's.
 #[derive(Debug)]
-pub(crate) struct JoinHandle<T> {
+pub struct JoinHandle<T> {
     inner: shuttle::thread::JoinHandle<T>,
     end: Arc<End>,
 }
@@ -64,18 +66,18 @@ struct End {
 }
 
 impl<T> JoinHandle<T> {
-    pub(crate) fn thread(&self) -> &shuttle::thread::Thread {
+    pub fn thread(&self) -> &shuttle::thread::Thread {
         self.inner.thread()
     }
 
-    pub(crate) fn is_finished(&self) -> bool {
+    pub fn is_finished(&self) -> bool {
         world::point();
         // Relaxed: as above.
         self.end.has_come.load(Ordering::Relaxed)
     }
 
     #[track_caller]
-    pub(crate) fn join(self) -> std::thread::Result<T> {
+    pub fn join(self) -> std::thread::Result<T> {
         // Relaxed: as above.
         while !self.end.has_come.load(Ordering::Relaxed) {
             plain(self.end.waiters.lock()).push(world::this());
@@ -86,7 +88,7 @@ impl<T> JoinHandle<T> {
 }
 
 /// Sleeps for this duration.
-pub(crate) fn sleep(duration: Duration) {
+pub fn sleep(duration: Duration) {
     let deadline = world::deadline(duration);
     while !world::has_come(deadline) {
         world::block(Awaits::Time, deadline);

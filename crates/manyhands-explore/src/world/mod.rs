@@ -6,9 +6,9 @@
 //! A number of nanoseconds, the same for all threads. Each access, each turn of a spinning loop and each reading of
 //! the clock takes some. A sleep with a limit ends when the time has come, like any other event. When all
 //! threads sleep, time jumps to the first limit. Jumps are counted: a program that makes progress only because limits
-//! pass has lost a wake-up, and fails when the jumps are longer than it declares. In half of the schedules
-//! of a program that needs no monitor, the monitor's limits do not pass at all, so that its sweeps hide no
-//! fault.
+//! pass has lost a wake-up, and fails when the jumps are longer than it declares. A program may name a thread that
+//! it can do without ([`Terms::dispensable`]): in half of its schedules that thread's limits do not pass at all, so that its
+//! sweeps hide no fault.
 //!
 //! # Threads
 //! Everything here belongs to one thread of the system, on which the coroutines of one program run. Another thread
@@ -39,20 +39,13 @@ pub(crate) struct Thread {
 
 /// What a program may ask for.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Terms {
-    pub(crate) name: &'static str,
-    /// Whether the program needs the monitor's sweeps.
-    pub(crate) monitor: Monitor,
+pub struct Terms {
+    /// The program's name, for the report.
+    pub name: &'static str,
+    /// The name of a thread whose sweeps the program does not need, if there is one.
+    pub dispensable: Option<&'static str>,
     /// How long all jumps of time together may be.
-    pub(crate) jumps_max: Duration,
-}
-
-/// Whether a program needs the monitor's sweeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Monitor {
-    #[default]
-    Needed,
-    NotNeeded,
+    pub jumps_max: Duration,
 }
 
 /// Before the first schedule begins it is not active, and nothing else matters.
@@ -90,12 +83,15 @@ struct Lists {
     run: Vec<u64>,
     ran_since: u64,
     globals: BTreeMap<usize, *const ()>,
-    kept: Vec<(*mut (), unsafe fn(*mut ()))>,
+    kept: Vec<(*mut (), Free)>,
     priorities: Vec<u64>,
     lowest: u64,
     changes: Vec<u64>,
     turn_end: u64,
 }
+
+/// Frees a value by pointer.
+type Free = unsafe fn(*mut ());
 
 thread_local! {
     static WORLD: World = World::default();
@@ -103,7 +99,7 @@ thread_local! {
 
 /// A point where another thread may be chosen to run.
 #[inline]
-pub(crate) fn point() {
+pub fn point() {
     WORLD.with(|world| {
         if !world.is_active.get() {
             return;
@@ -122,7 +118,7 @@ pub(crate) fn point() {
 }
 
 /// As [`point`], for a caller that has nothing to do.
-pub(crate) fn yield_now() {
+pub fn yield_now() {
     WORLD.with(|world| {
         if world.is_active.get() {
             world.points.set(world.points.get() + 1);
@@ -136,7 +132,7 @@ pub(crate) fn yield_now() {
 }
 
 /// A turn of a loop that waits for another thread. Once in some turns other threads run.
-pub(crate) fn spin_loop() {
+pub fn spin_loop() {
     WORLD.with(|world| {
         if !world.is_active.get() {
             return;
@@ -164,7 +160,7 @@ pub(crate) fn read_clock() -> u64 {
 }
 
 /// The calling thread computes for this time.
-pub(crate) fn compute(nanos: u64) {
+pub fn compute(nanos: u64) {
     WORLD.with(|world| world.now.set(world.now.get() + nanos));
     point();
 }
@@ -181,12 +177,12 @@ pub(crate) fn has_come(deadline: Option<u64>) -> bool {
 }
 
 /// A choice, true once in `count` times on average.
-pub(crate) fn one_in(count: u64) -> bool {
+pub fn one_in(count: u64) -> bool {
     WORLD.with(|world| world.is_active.get() && world.one_in(count))
 }
 
 /// A number below `end`.
-pub(crate) fn below(end: u64) -> u64 {
+pub fn below(end: u64) -> u64 {
     WORLD.with(|world| world.below(end))
 }
 
@@ -212,7 +208,7 @@ pub(crate) fn nanos_run(thread: usize) -> Option<u64> {
 }
 
 /// Whether the calling thread itself is unwinding, and not only another one that is suspended.
-pub(crate) fn panicking() -> bool {
+pub fn panicking() -> bool {
     std::thread::panicking()
         && WORLD.with(|world| {
             let unwinding = world.unwinding.get();
@@ -236,7 +232,7 @@ pub(super) fn set_global(key: usize, value: *const ()) {
 }
 
 /// Keeps a value for this schedule.
-pub(super) fn keep(value: *mut (), free: unsafe fn(*mut ())) {
+pub(super) fn keep(value: *mut (), free: Free) {
     WORLD.with(|world| world.lists.borrow_mut().kept.push((value, free)));
 }
 
@@ -249,7 +245,7 @@ pub(crate) fn begin(seed: u64, terms: Terms) {
         world.random.set(seed);
         world.terms.set(terms);
         world.choose_style();
-        let is_ticking = terms.monitor == Monitor::Needed || world.one_in(2);
+        let is_ticking = terms.dispensable.is_none() || world.one_in(2);
         world.has_ticks.set(is_ticking);
         world.step_nanos.set([2, 10, 50][world.below(3) as usize]);
         world.until_choice.set(0);
