@@ -116,6 +116,12 @@ impl<R> Filling<R> {
         }
     }
 
+    /// The entry at this position.
+    #[inline]
+    pub(crate) fn place(&self, position: usize) -> *mut R {
+        self.places.wrapping_add(position)
+    }
+
     /// The finished vector. Ends the process unless all `len` entries were written. It is taken from its place: to move the whole of
     /// this takes as long as a short call.
     ///

@@ -73,11 +73,7 @@ impl<T: Send> Consumer<T> for OrderedCollect<T> {
         positions: Range<u64>,
         items: I,
     ) {
-        if buffer.next != positions.start {
-            buffer.runs.begin(positions.start, buffer.items.len());
-        }
-        buffer.next = positions.end;
-        append(&mut buffer.items, items);
+        append(buffer.block(&positions), items);
     }
 
     fn finish(&self, buffer: Buffer<T>) {
@@ -97,6 +93,16 @@ impl<T> Buffer<T> {
             runs: Runs::default(),
             next: 0,
         }
+    }
+
+    /// Where the items of the block at `positions` go.
+    #[inline]
+    pub(crate) fn block(&mut self, positions: &Range<u64>) -> &mut Vec<T> {
+        if self.next != positions.start {
+            self.runs.begin(positions.start, self.items.len());
+        }
+        self.next = positions.end;
+        &mut self.items
     }
 
     /// Whether its runs follow each other in the order of their positions.

@@ -63,13 +63,17 @@ fn in_place<S: Positional, E: Ending>(
     mut items: Items<S>,
     run: &QueryRun<'_, E>,
 ) -> Option<Vec<S::Item>> {
-    let len =
-        usize::try_from(items.len()).expect("a vector of this length would not fit in memory");
+    let len = len_in_memory(&items);
     let mut filling = Filling::new(len);
     items.drive(u64::MAX, &mut filling, run);
     drop(items);
     // SAFETY: it was driven over `len` positions, each once.
     (!run.is_cancelled()).then(|| unsafe { filling.take_vec(len) })
+}
+
+/// The length of a vector of all items.
+pub(crate) fn len_in_memory<S: Positional>(items: &Items<S>) -> usize {
+    usize::try_from(items.len()).expect("a vector of this length would not fit in memory")
 }
 
 /// Folds all items, in order; `None` if the query was cancelled, `Some(None)` if it is empty.

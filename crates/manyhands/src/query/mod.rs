@@ -125,6 +125,7 @@ mod run;
 mod source;
 mod tables;
 mod terminal;
+mod two_vectors;
 
 pub use hash::buckets::Matches;
 pub use op::{Group, Lookup};

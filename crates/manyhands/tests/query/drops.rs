@@ -82,7 +82,7 @@ fn ending() -> impl Iterator<Item = (&'static str, Chain)> {
         "max_by": |q| q.max_by(|a, b| (a.number % 3).cmp(&(b.number % 3)));
         "sum": |q| q.map(|item| item.number).sum::<i32>();
         "average": |q| q.map(|item| item.number).deterministic().average();
-        "unzip": |q| q.map(|item| (item.number, item)).unzip();
+        "unzip": |q| q.map(|item| (Box::new(item.number), item)).unzip();
         "all": |q| q.all(|item| item.number < 5);
         "find_any": |q| q.find_any(|item| item.number == 5);
         "first": |q| q.filter(even).first();

@@ -4,9 +4,8 @@
 
 use crate::engine::Ending;
 use crate::parallel::for_each::ForEach;
-use crate::parallel::reduce::Fold;
-use crate::query::gather::{IntoCollection, append_vec};
 use crate::query::op::zip::Zip;
+use crate::query::two_vectors::{divided, unzipped};
 use crate::query::{Breaker, FromQuery, Order, ParQueryMut, Pipeline, Query};
 
 impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
@@ -106,7 +105,19 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self,
         predicate: impl Fn(&P::Item) -> bool + Sync,
     ) -> E::Output<(Vec<P::Item>, Vec<P::Item>)> {
-        self.end_with(Partitioning(predicate), |_, both| both.unwrap_or_default())
+        let (pipeline, run) = self.into_run();
+        let both = divided(
+            pipeline,
+            move |item, others: &mut Vec<_>| {
+                if predicate(&item) {
+                    return Some(item);
+                }
+                others.push(item);
+                None
+            },
+            &run,
+        );
+        run.ending.conclude(both)
     }
 }
 
@@ -124,41 +135,8 @@ impl<A: Send, B: Send, P: Pipeline<Item = (A, B)>, O: Order, E: Ending> Query<'_
     /// ```
     #[track_caller]
     pub fn unzip(self) -> E::Output<(Vec<A>, Vec<B>)> {
-        let collecting = IntoCollection(append_both::<A, B>);
-        self.end_with(collecting, |_, both| both.unwrap_or_default())
+        let (pipeline, run) = self.into_run();
+        let both = unzipped(pipeline, &run);
+        run.ending.conclude(both)
     }
-}
-
-/// Sorts items into two vectors.
-struct Partitioning<F>(F);
-
-impl<T: Send, F: Fn(&T) -> bool + Sync> Fold<T> for Partitioning<F> {
-    type Value = (Vec<T>, Vec<T>);
-
-    fn fold<I: Iterator<Item = T>>(
-        &self,
-        value: Option<Self::Value>,
-        items: I,
-    ) -> Option<Self::Value> {
-        let (mut yes, mut no) = value.unwrap_or_default();
-        items.for_each(|item| {
-            if (self.0)(&item) {
-                yes.push(item);
-            } else {
-                no.push(item);
-            }
-        });
-        Some((yes, no))
-    }
-
-    fn combine(&self, mut left: Self::Value, right: Self::Value) -> Self::Value {
-        append_both(&mut left, right);
-        left
-    }
-}
-
-/// Adds later items.
-fn append_both<A, B>(to: &mut (Vec<A>, Vec<B>), later: (Vec<A>, Vec<B>)) {
-    append_vec(&mut to.0, later.0);
-    append_vec(&mut to.1, later.1);
 }
