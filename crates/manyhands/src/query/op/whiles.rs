@@ -76,11 +76,6 @@ pub struct SkipWhile<P, F> {
     predicate: F,
 }
 
-/// How many of the first items satisfy the predicate.
-fn skipped<T>(items: &[T], predicate: &impl Fn(&T) -> bool) -> usize {
-    items.iter().take_while(|item| predicate(item)).count()
-}
-
 impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P, F> {
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
@@ -89,7 +84,8 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
         if most == u64::MAX {
             let Self { base, predicate } = self;
             let mut items = into_vec(base, run).unwrap_or_default();
-            items.drain(..skipped(&items, &predicate));
+            let skipped = items.iter().take_while(|item| predicate(item)).count();
+            items.drain(..skipped);
             return Items::of_vec(drop_then(predicate, items));
         }
         let most = usize::try_from(most).unwrap_or(usize::MAX);
