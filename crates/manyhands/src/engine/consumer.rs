@@ -265,7 +265,9 @@ impl<S: Indexed, C: Consumer<S::Item>> AnyLoop for Loop<'_, S, C> {
     }
 
     fn with_runner(&self, part: &mut dyn FnMut(&mut dyn BlockRunner)) {
-        part(&mut LoopRunner::new(self.source, self.consumer));
+        let mut runner = LoopRunner::new(self.source, self.consumer);
+        part(&mut runner);
+        runner.runner.finish();
     }
 }
 

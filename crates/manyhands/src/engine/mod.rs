@@ -41,7 +41,7 @@ use crate::engine::shared_loop::Begun;
 use crate::engine::unshared::{Alone, Frame, Whole};
 use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Site, Unobserved};
 use crate::runtime::{CallerThread, current, series};
-use crate::sync::{clock, thread};
+use crate::sync::clock;
 pub(crate) use consumer::{Consumer, Ending, Grouping, Watch, limit_each};
 
 /// Items by position.
@@ -363,19 +363,23 @@ impl<'a, T, C: Consumer<T>> Runner<'a, T, C> {
     pub(crate) fn state(&mut self) -> &mut C::Runner {
         self.state.get_or_insert_with(|| self.consumer.start())
     }
+
+    /// Finishes the state.
+    #[inline]
+    pub(crate) fn finish(mut self) {
+        if let Some(state) = self.state.take() {
+            self.consumer.finish(state);
+        }
+    }
 }
 
+/// A body has panicked, unless the state was finished before.
 impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
     #[inline]
     fn drop(&mut self) {
-        let Some(state) = self.state.take() else {
-            return;
-        };
-        if thread::panicking() {
+        if let Some(state) = self.state.take() {
             // A second panic would abort; the caller must see the first one.
             crate::job::contain(|| self.consumer.finish(state));
-        } else {
-            self.consumer.finish(state);
         }
     }
 }

@@ -244,3 +244,30 @@ fn an_empty_or_cancelled_loop_makes_no_state_that_it_does_not_finish() {
         assert_eq!(books.made(), 0);
     });
 }
+
+/// Does something when it is dropped.
+struct AtDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for AtDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+#[test]
+fn a_panic_where_a_state_is_finished_goes_on_in_a_destructor_that_a_panic_runs() {
+    on_each_runtime(|runtime| {
+        let options = Options::new().runtime(runtime);
+        let local = options.local(|| (), |()| blow("finish"));
+        let mut counts = Vec::new();
+        panics_of(|| {
+            let _loops = AtDrop(|| {
+                let range = panics_of(|| local.for_each(0..9, |_, _, ()| {}));
+                let iterator = panics_of(|| local.for_each(from_iter(0..9), |_, _, ()| {}));
+                counts.extend([range.len(), iterator.len()]);
+            });
+            blow("outer");
+        });
+        assert!(counts.len() == 2 && !counts.contains(&0), "{counts:?}");
+    });
+}

@@ -78,6 +78,7 @@ impl<I: Iterator<Item: Send> + Send> Pull<I> {
         if first == First::Share || self.run_alone(&mut runner, alone, chunk, observer) {
             share(self, &mut runner, plan, chunk, observer);
         }
+        runner.finish();
     }
 }
 
@@ -365,6 +366,7 @@ where
         let part = self.observer.runner(slot.worker());
         let leave = Leave::Early(attention.as_mut());
         self.work(slot, &mut runner, leave, part);
+        runner.finish();
     }
 
     fn note_panic(&self, payload: Payload) {

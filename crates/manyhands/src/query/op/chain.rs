@@ -171,6 +171,7 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
         consumer.pass(count);
         let mut runner = Runner::new(consumer);
         consumer.consume(runner.state(), count..count + 1, std::iter::once(default));
+        runner.finish();
         count + 1
     }
 
