@@ -4,9 +4,10 @@ use crate::support::{Ledger, blow, few_settings, panics, wait_until, within_limi
 use futures::StreamExt as _;
 use manyhands::query::{ExecutionMode, Merge, prelude::*};
 use manyhands::{Runtime, cancel, parallel, task};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
+use std::thread;
 
 const LEN: usize = 1_000_000;
 
@@ -389,5 +390,31 @@ fn bodies_that_are_futures_run_over_a_query_in_order_or_as_they_end() {
         let mut unordered: Vec<u32> = task::block_on(query().unordered().map_async(body).collect());
         unordered.sort_unstable();
         assert_eq!(unordered, twin);
+    });
+}
+
+#[test]
+fn a_stream_is_made_on_the_runtime_that_the_query_names() {
+    within_limit(|| {
+        let builder = Runtime::builder().workers(2);
+        let builder = builder.thread_name(|index| format!("named-{index}"));
+        let named: &'static Runtime = Box::leak(Box::new(builder.build().unwrap()));
+        let here = |_| thread::current().name().unwrap_or_default().to_owned();
+        let names = (0..1_000).into_par_query().map(here).runtime(named);
+        let names: BTreeSet<String> = names.stream().into_iter().collect();
+        let is_right = |name: &String| name.starts_with("named-");
+        assert!(names.iter().all(is_right), "{names:?}");
+    });
+}
+
+#[test]
+fn a_stream_that_nobody_reads_keeps_no_runtime_from_ending() {
+    within_limit(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let stream = runtime.install(|| (0..LEN).into_par_query().stream());
+        let mut items = stream.into_iter();
+        assert_eq!(items.next(), Some(0));
+        drop(runtime);
+        assert!(panics(|| while items.next().is_some() {}));
     });
 }

@@ -3,13 +3,11 @@
 //! A task waits for items, takes those that are there through all operators in one step (`steps.rs`), and gives what
 //! that makes to a [`Stream`]. So no thread waits for the source, and operators that need all items do not exist here.
 
-use crate::cancel::TokenSource;
-use crate::channel;
 use crate::engine::{Consumer, Ending};
 use crate::parallel::ConcurrencyError;
 use crate::parallel::source::OwnedItems;
 use crate::query::gather::gather;
-use crate::query::terminal::iterate::{Stream, Unwanted};
+use crate::query::terminal::iterate::Stream;
 use crate::query::terminal::steps::Steps;
 use crate::query::{ExecutionMode, Items, Merge, Pipeline, Query, QueryRun};
 use crate::runtime::Runtime;
@@ -290,10 +288,7 @@ impl<S: Source, P: Pipeline> AsyncQuery<S, P> {
         let (source, arrived) = (self.source, self.arrived);
         let runtime = self.runtime.unwrap_or_else(Handle::current);
         let (pipeline, run) = self.query.into_run();
-        let (sender, receiver) = channel::bounded(1);
-        let unwanted = TokenSource::new();
-        let token = unwanted.token();
-        let producer = runtime.spawn(async move {
+        Stream::made_by(&runtime, |sender, token| async move {
             let mut source = pin!(source);
             let mut steps = Steps::new(pipeline, run);
             loop {
@@ -309,8 +304,7 @@ impl<S: Source, P: Pipeline> AsyncQuery<S, P> {
                     break;
                 }
             }
-        });
-        Stream::new(receiver, producer, Unwanted(unwanted))
+        })
     }
 }
 

@@ -12,6 +12,8 @@ use crate::parallel::{AsyncOptions, AsyncResults, from_stream};
 use crate::query::terminal::steps::{Given, Steps};
 use crate::query::{Order, Pipeline, Query};
 use crate::recording::Site;
+use crate::runtime::Runtime;
+use crate::task::runtime_handle::Handle;
 use crate::task::{self, JoinHandle};
 use crate::{cancel, channel};
 use std::fmt;
@@ -107,17 +109,19 @@ impl Drop for Unwanted {
 }
 
 impl<T> Stream<T> {
-    /// What the producer sends, step by step, until the items are unwanted.
-    pub(super) fn new(
-        steps: channel::Receiver<Vec<T>>,
-        producer: JoinHandle<()>,
-        unwanted: Unwanted,
+    /// What `make` sends, step by step, in a task of this runtime, until its token says that the items are unwanted.
+    #[track_caller]
+    pub(super) fn made_by<F: Future<Output = ()> + Send + 'static>(
+        runtime: &Handle,
+        make: impl FnOnce(channel::Sender<Vec<T>>, cancel::Token) -> F,
     ) -> Self {
+        let (sender, receiver) = channel::bounded(1);
+        let unwanted = cancel::TokenSource::new();
         Self {
-            steps: channel::RecvStream::new(steps, Result::ok),
-            producer: Some(producer),
+            steps: channel::RecvStream::new(receiver, Result::ok),
+            producer: Some(runtime.spawn(make(sender, unwanted.token()))),
             ready: Vec::new().into_iter(),
-            _unwanted: unwanted,
+            _unwanted: Unwanted(unwanted),
         }
     }
 
@@ -246,17 +250,15 @@ where
     #[track_caller]
     pub fn stream(self) -> Stream<P::Item> {
         let (pipeline, run) = self.into_run();
-        let (sender, receiver) = channel::bounded(1);
-        let unwanted = cancel::TokenSource::new();
-        let token = unwanted.token();
-        let producer = task::run(move || {
+        let named = run.settings.runtime.map(Runtime::handle);
+        let runtime = named.unwrap_or_else(Handle::current);
+        Stream::made_by(&runtime, |sender, token| async move {
             let mut steps = Steps::new(pipeline, run);
             let run = run.while_wanted(&token);
             while let Some(items) = steps.next(&run)
-                && sender.send_blocking(items).is_ok()
+                && sender.send(items).await.is_ok()
             {}
-        });
-        Stream::new(receiver, producer, Unwanted(unwanted))
+        })
     }
 }
 
