@@ -3,9 +3,11 @@
 use crate::support::{Counted, Ledger, blow, panics, wait_until, within_limit};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
+use manyhands::query::Merge;
 use manyhands::simulation::Simulation;
 use manyhands::{Runtime, channel, query, query::prelude::*, task, time};
 use std::collections::HashSet;
+use std::hint;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -232,5 +234,23 @@ fn a_stream_whose_runtime_is_shut_down_does_not_look_complete() {
         ending.join().unwrap();
         let given = catch_unwind(AssertUnwindSafe(|| queued.into_iter().count()));
         assert!(given.is_err() || given.is_ok_and(|count| count == 10));
+    });
+}
+
+#[test]
+fn a_source_that_always_has_another_item_keeps_no_result_back() {
+    within_limit(|| {
+        let alive = Arc::new(());
+        let held = Arc::clone(&alive);
+        let source = stream::iter(0_u64..).inspect(move |_| {
+            let _held = &held;
+            (0..1_000).for_each(|_| hint::spin_loop());
+        });
+        let mut numbers = query::from_stream(source)
+            .merge(Merge::FullyBuffered)
+            .stream();
+        assert_eq!(task::block_on(numbers.next()), Some(0));
+        drop(numbers);
+        wait_until("the source's end", || Arc::strong_count(&alive) == 1);
     });
 }

@@ -8,11 +8,12 @@ use crate::parallel::ConcurrencyError;
 use crate::parallel::source::OwnedItems;
 use crate::query::gather::gather;
 use crate::query::terminal::iterate::Stream;
-use crate::query::terminal::steps::Steps;
+use crate::query::terminal::steps::{STEP_NANOS, Steps};
 use crate::query::{ExecutionMode, Items, Merge, Pipeline, Query, QueryRun};
 use crate::runtime::Runtime;
 use crate::sync::{Mutex, lock};
 use crate::task::runtime_handle::Handle;
+use crate::time;
 use futures_core::Stream as Source;
 use std::fmt;
 use std::future::poll_fn;
@@ -20,6 +21,7 @@ use std::mem;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 /// A query over a stream, whose items are taken through the operators as they arrive: those that are there together, by as
 /// many workers as that pays for.
@@ -232,7 +234,7 @@ impl<S: Source, P: Pipeline> AsyncQuery<S, P> {
         self.with(|query| query.execution_mode(mode))
     }
 
-    /// As [`Query::merge`]: how many items a step takes of those that are there.
+    /// As [`Query::merge`]: how many items a step takes of those that are there, or are within two milliseconds.
     ///
     /// Example: see [`AsyncQuery::runtime`].
     #[doc(alias = "WithMergeOptions")]
@@ -272,7 +274,8 @@ impl<S: Source, P: Pipeline> AsyncQuery<S, P> {
     /// The results as they are made, in the order of the source. A task of the current runtime makes them, up to two steps
     /// ahead, and waits for the source when nothing is there: then no thread does. Dropping the stream ends it.
     ///
-    /// A step takes the items that are there, up to some thousand if that takes a few milliseconds at most.
+    /// A step takes the items that are there, up to some thousand, within a few milliseconds at most, and if the operators
+    /// take no longer.
     ///
     /// # Panics
     /// The stream does when operators or the source do, or if the runtime is shut down before the end.
@@ -308,19 +311,29 @@ impl<S: Source, P: Pipeline> AsyncQuery<S, P> {
     }
 }
 
-/// Waits for an item, and takes with it those that are there, up to `most`. Whether no more will come.
+/// After so many items the clock is read, at first sooner.
+const LOOK_EVERY: usize = 256;
+
+/// Waits for an item, and takes with it those that are there, up to `most` and for a short time: a source may always have
+/// another one. Whether no more will come.
 async fn fill<S: Source>(batch: &Mutex<Vec<S::Item>>, mut source: Pin<&mut S>, most: u64) -> bool {
     let mut items = Vec::new();
     let is_last = poll_fn(|context| {
-        while (items.len() as u64) < most {
+        let end = time::now() + Duration::from_nanos(STEP_NANOS);
+        loop {
             match source.as_mut().poll_next(context) {
                 Poll::Ready(Some(item)) => items.push(item),
                 Poll::Ready(None) => return Poll::Ready(true),
                 Poll::Pending if items.is_empty() => return Poll::Pending,
-                Poll::Pending => break,
+                Poll::Pending => return Poll::Ready(false),
+            }
+            let len = items.len();
+            // To read the clock takes longer than many an item.
+            let may_be_late = len.is_power_of_two() || len % LOOK_EVERY == 0;
+            if len as u64 >= most || may_be_late && time::now() > end {
+                return Poll::Ready(false);
             }
         }
-        Poll::Ready(false)
     });
     let is_last = is_last.await;
     *lock(batch) = items;

@@ -147,7 +147,7 @@ impl<T, E> Given<T, E> {
 const STEP_POSITIONS_FIRST: u64 = 64;
 const STEP_POSITIONS_MAX: u64 = 1 << 16;
 /// Shorter steps are made longer.
-const STEP_NANOS: u64 = 2_000_000;
+pub(super) const STEP_NANOS: u64 = 2_000_000;
 /// Most memory for the items of a step, if each position gives one.
 const STEP_BYTES_MAX: usize = 4 << 20;
 /// A shorter step is made sooner by the thread that needs it than by a worker that must be woken.
