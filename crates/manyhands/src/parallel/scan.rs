@@ -40,12 +40,16 @@ impl<E: Ending> Options<'_, E> {
         add: impl Fn(&T, &T) -> T + Sync,
     ) -> E::Output<()> {
         if let Some((first, rest)) = items.split_first_mut() {
-            let scan = |segment: &mut [T], mut sum: T| {
+            let scan = |segment: &mut [T], sum: T| {
+                let mut before = &sum;
                 for item in segment {
-                    *item = add(&sum, item);
-                    sum = item.clone();
+                    *item = add(before, item);
+                    before = item;
                 }
-                sum
+                let last = before.clone();
+                // First: the compiler leaks what is returned if a drop panics after that.
+                drop(sum);
+                last
             };
             scan_all(rest, first.clone(), &scan, &add, &self.called_here());
         }

@@ -191,3 +191,31 @@ fn a_rank_beyond_the_end_is_refused() {
         "index out of bounds: the len is 2 but the index is 2"
     );
 }
+
+/// Counts how often it is cloned.
+struct Summand<'a>(u64, &'a AtomicUsize);
+
+impl Clone for Summand<'_> {
+    fn clone(&self) -> Self {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        Self(self.0, self.1)
+    }
+}
+
+#[test]
+fn scans_clone_few_items_of_many() {
+    on_each_runtime(|runtime| {
+        let options = parallel::Options::new().runtime(runtime);
+        let clones = AtomicUsize::new(0);
+        let add = |a: &Summand<'_>, b: &Summand<'_>| {
+            slowly(a.0, b.0);
+            Summand(a.0.wrapping_add(b.0), &clones)
+        };
+        let mut items: Vec<_> = (0..3_000).map(|n| Summand(n, &clones)).collect();
+        options.inclusive_scan(&mut items, add);
+        assert_eq!(items[2_999].0, 2_999 * 1_500);
+        options.exclusive_scan(&mut items, Summand(0, &clones), add);
+        let count = clones.load(Ordering::Relaxed);
+        assert!(count < 100, "{count} clones");
+    });
+}
