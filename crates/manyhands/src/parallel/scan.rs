@@ -91,6 +91,9 @@ fn scan_all<T: Clone + Send, E: Ending>(
     add: &(impl Fn(&T, &T) -> T + Sync),
     options: &Options<'_, E>,
 ) -> Option<T> {
+    if options.ending.cancelled().is_some() {
+        return None;
+    }
     let _entered = options.runtime.map(|runtime| runtime.enter());
     let (probe, rest) = items.split_at_mut(items.len().min(PROBE_LEN));
     let begun = clock::ticks();

@@ -219,3 +219,28 @@ fn scans_clone_few_items_of_many() {
         assert!(count < 100, "{count} clones");
     });
 }
+
+#[test]
+fn a_sort_or_a_scan_that_is_cancelled_before_calls_nothing() {
+    on_each_runtime(|runtime| {
+        let source = cancel::TokenSource::new();
+        source.cancel();
+        let token = source.token();
+        let options = parallel::Options::new()
+            .runtime(runtime)
+            .cancellation(&token);
+        for len in [2, 300, 2_000_u64] {
+            let mut items: Vec<_> = (0..len).map(|i| random_below(i, len)).collect();
+            let before = items.clone();
+            let compare = |_: &u64, _: &u64| -> Order { blow("compared") };
+            let add = |_: &u64, _: &u64| -> u64 { blow("added") };
+            options.sort_by(&mut items, compare).unwrap_err();
+            options.sort_unstable_by(&mut items, compare).unwrap_err();
+            let selected = options.select_nth_unstable_by(&mut items, 1, compare);
+            assert!(selected.is_err());
+            options.inclusive_scan(&mut items, add).unwrap_err();
+            options.exclusive_scan(&mut items, 0, add).unwrap_err();
+            assert_eq!(items, before);
+        }
+    });
+}

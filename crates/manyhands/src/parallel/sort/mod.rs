@@ -65,7 +65,9 @@ impl<E: Ending> Options<'_, E> {
         compare: impl Fn(&T, &T) -> Ordering + Sync,
     ) -> E::Output<()> {
         let _entered = self.runtime.map(|runtime| runtime.enter());
-        stable::sort(items, &compare, &self.called_here());
+        if self.ending.cancelled().is_none() {
+            stable::sort(items, &compare, &self.called_here());
+        }
         self.ending.conclude(Some(()))
     }
 
@@ -102,9 +104,7 @@ impl<E: Ending> Options<'_, E> {
         let stateless = self.local(|| (), |()| ());
         let keyed = |position, item: &mut T, (): &mut ()| Some((key(item), to_usize(position)));
         let keys = map::collect(&mut *items, &stateless, self.ending, keyed);
-        let Some(mut keys) = keys else {
-            return self.ending.conclude(None);
-        };
+        let mut keys = keys.unwrap_or_default();
         // The number breaks ties, so that an unstable sort suffices.
         self.sort_unstable(&mut keys);
         if self.ending.cancelled().is_none() {
@@ -155,7 +155,9 @@ impl<E: Ending> Options<'_, E> {
         compare: impl Fn(&T, &T) -> Ordering + Sync,
     ) -> E::Output<()> {
         let _entered = self.runtime.map(|runtime| runtime.enter());
-        unstable::sort(items, &compare, &self.called_here());
+        if self.ending.cancelled().is_none() {
+            unstable::sort(items, &compare, &self.called_here());
+        }
         self.ending.conclude(Some(()))
     }
 
@@ -212,7 +214,9 @@ impl<E: Ending> Options<'_, E> {
             "index out of bounds: the len is {len} but the index is {index}"
         );
         let _entered = self.runtime.map(|runtime| runtime.enter());
-        select::select(items, index, &compare, &self.called_here());
+        if self.ending.cancelled().is_none() {
+            select::select(items, index, &compare, &self.called_here());
+        }
         let (smaller, rest) = items.split_at_mut(index);
         let from_nth = rest.split_first_mut();
         let selected = from_nth.map(|(nth, larger)| (smaller, nth, larger));
