@@ -7,7 +7,7 @@ use crate::parallel::{Concurrency, ConcurrencyError};
 use crate::query::{
     Deterministic, ExecutionMode, Merge, Order, Ordered, Pipeline, Query, Settings, Unordered,
 };
-use crate::runtime::{Runtime, current};
+use crate::runtime::Runtime;
 use std::marker::PhantomData;
 
 /// Settings apply to the whole query, wherever in the chain they are made. Of two of the same kind the later one
@@ -215,16 +215,11 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     #[must_use]
     pub fn explain(&self) -> String {
         let settings = &self.settings;
-        let workers = || match settings.runtime {
-            Some(runtime) => runtime.workers(),
-            None => current::with_runtime(|runtime| runtime.idle.limit),
-        };
         // Whether it is shared with other workers, and why.
         let (how, reason) = match (settings.mode, settings.degree) {
             (ExecutionMode::Sequential, _) => ("sequential", "its execution mode is sequential"),
             (_, Some(1)) => ("sequential", "the degree of parallelism is 1"),
             (ExecutionMode::Parallel, _) => ("parallel", "its execution mode is parallel"),
-            _ if workers() == 1 => ("sequential", "the runtime has one worker"),
             _ => (
                 "decided while running",
                 "what is left is weighed against what sharing costs",

@@ -3,10 +3,12 @@
 use crate::setting::Setting;
 use crate::support::{settings, wait_until, within_limit};
 use manyhands::query::{ExecutionMode, Merge, prelude::*};
-use manyhands::{Runtime, cancel, parallel, task};
+use manyhands::{Runtime, cancel, parallel, task, time};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
+use std::time::Duration;
 
 #[test]
 fn a_degree_of_zero_is_refused() {
@@ -303,6 +305,25 @@ fn explanations_say_where_items_are_gathered() {
         gathers.ends_with("items, filter; gathered; rev, chain (items)"),
         "{gathers}"
     );
+}
+
+#[test]
+fn a_query_on_one_worker_may_be_helped_and_its_explanation_says_so() {
+    within_limit(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        wait_until("another thread takes part", || {
+            let threads = Mutex::new(HashSet::new());
+            let query = (0..50).into_par_query().runtime(&runtime);
+            let blocking = query.map(|_| {
+                threads.lock().unwrap().insert(thread::current().id());
+                time::sleep_blocking(Duration::from_millis(1));
+            });
+            let explained = blocking.explain();
+            assert!(explained.starts_with("decided"), "{explained}");
+            blocking.for_each(drop);
+            threads.into_inner().unwrap().len() > 1
+        });
+    });
 }
 
 #[test]
