@@ -247,7 +247,8 @@ impl SpawnedLoopHandle {
 
     /// How many items of all loops have ended so far, whatever became of them.
     ///
-    /// Items count when their block ends: a block takes some ten microseconds, or is one item that takes longer.
+    /// Items count when their block ends: a block takes some ten microseconds, or is one item that takes longer. A sort or
+    /// a scan counts the parts that it is shared in.
     ///
     /// Example: see [`SpawnedLoopHandle`].
     #[doc(alias("progress", "IProgress"))]
