@@ -270,8 +270,8 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
         run.ending.conclude(find(pipeline, Until::First, map, &run))
     }
 
-    /// The first item. Operators before it gather as for [`take(1)`](Self::take), so that the first of a sort needs no
-    /// sort.
+    /// The first item. An operator right before it gathers as for [`take(1)`](Self::take), so that the first of a sort needs
+    /// no sort.
     ///
     /// # Panics
     /// If closures of the query do; see [the module](crate::query).
