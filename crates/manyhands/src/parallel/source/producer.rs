@@ -22,7 +22,7 @@ use std::ops::Range;
 /// For each block of items, a few microseconds' worth, one short lock and up to two cuts; for each item, a count.
 ///
 /// # Panics
-/// A loop panics if a part gives fewer or more items than its length says.
+/// A loop panics if a part gives fewer items than its length says, or if it is asked for more and gives them.
 ///
 /// # Examples
 /// A ring buffer's two halves, of which a loop and a query run over all items:
