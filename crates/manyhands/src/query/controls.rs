@@ -11,7 +11,7 @@ use crate::runtime::Runtime;
 use std::marker::PhantomData;
 
 /// Settings apply to the whole query, wherever in the chain they are made. Of two of the same kind the later one
-/// applies; a second token, or a second `deterministic`, is a type error.
+/// applies; a second token is a type error.
 impl<'a, P, O, E> Query<'a, P, O, E> {
     /// Keeps the source's order from here on, which is the default.
     ///

@@ -30,7 +30,7 @@ use crate::engine::{Consumer, Indexed, Plan, drive};
 /// boxed slices, options, and ranges of every integer type by value. For collections of other crates, see [`Producer`]; for
 /// any other iterator, use [`from_iter`].
 ///
-/// An ordered [query](crate::query::Query) without a token is a source, too, by position: of chunks
+/// An ordered [query](crate::query::Query) with no token, and not `deterministic`, is a source, too, by position: of chunks
 /// ([`par_chunks`](crate::query::ParSlice::par_chunks)), of a `zip`. One whose operators add or remove items gathers what
 /// it gives before the loop begins. The loop's options apply to both.
 ///
