@@ -238,7 +238,8 @@ pub fn map_reduce<S: Source, V: Send>(
 ///
 /// Takes a tuple of 2 to 12 closures, an array, or a vector. All are run even if some panic. They may wait
 /// for one another by blocking, not by spinning: where too few workers are free, the runtime adds threads,
-/// within its limit, some milliseconds later. Not if the call is nested in eight others that are shared: then its caller runs
+/// within its limit, some milliseconds later. At most 126 more than there are workers run at once, unless a
+/// [degree](Options::degree_of_parallelism) allows more. If the call is nested in eight others that are shared, its caller runs
 /// them one after the other.
 ///
 /// # Blocking

@@ -29,9 +29,9 @@ pub enum ExecutionMode {
     /// When that makes it faster, as measured while it runs.
     #[default]
     Auto,
-    /// Before its first item, one item at a time: bodies may wait for one another, if they run in one pass over the source.
-    /// The two sides of a `chain` run one after the other if one of them has no positions, and so do the steps of a query
-    /// that is iterated, and those of one that is [nested](crate::parallel::invoke()) too deep.
+    /// Before its first item, one item at a time: bodies may wait for one another, within the limits of
+    /// [`invoke`](crate::parallel::invoke()), if they run in one pass over the source. The two sides of a `chain` run one after
+    /// the other if one of them has no positions, and so do the steps of a query that is iterated.
     #[doc(alias = "ForceParallelism")]
     Parallel,
     /// Never.

@@ -59,7 +59,7 @@ where
 
 impl<I> FromIter<I> {
     /// Pulls exactly one item at a time, and lets helpers join before the first one runs: an item's body may then wait
-    /// for what the next item's body does, unless the loop is [nested](crate::parallel::invoke()) too deep.
+    /// for what the next item's body does, within the limits of [`invoke`](crate::parallel::invoke()).
     ///
     /// # Examples
     /// Two bodies that meet, whatever the first one waits for:
