@@ -107,13 +107,13 @@ impl<P: Producer> Parts<P> {
         Self { len, left }
     }
 
-    /// Cuts the items at `start..end` out of the part in which they lie.
-    fn cut(&self, start: u64, end: u64) -> P {
+    /// Cuts the items at `start..end` out of the part in which they lie. `None` if that is lost, because cutting it has panicked:
+    /// the loop resumes that panic, and needs no other.
+    fn cut(&self, start: u64, end: u64) -> Option<P> {
         let mut left = lock(&self.left);
         let place = left
             .iter()
-            .position(|(part, _)| part.start <= start && end <= part.end)
-            .expect("a part is lost only when cutting it has panicked");
+            .position(|(part, _)| part.start <= start && end <= part.end)?;
         let (part, mut items) = left.swap_remove(place);
         if start > part.start {
             let (before, rest) = items.split_at(to_usize(start - part.start));
@@ -125,7 +125,7 @@ impl<P: Producer> Parts<P> {
             left.push((end..part.end, after));
             items = wanted;
         }
-        items
+        Some(items)
     }
 }
 
@@ -139,8 +139,9 @@ unsafe impl<P: Producer> Indexed for Parts<P> {
 
     #[inline]
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = P::Item> {
+        let part = (start < end).then(|| self.cut(start, end)).flatten();
         Exactly {
-            items: (start < end).then(|| self.cut(start, end).into_iter()),
+            items: part.map(P::into_iter),
             left: to_usize(end - start),
         }
     }
@@ -204,6 +205,7 @@ mod tests {
     use super::{Parts, Producer};
     use crate::engine::Indexed;
     use crate::job::{Payload, catch};
+    use std::panic::resume_unwind;
     use std::sync::Arc;
 
     /// The items of a vector, with a length that may be wrong.
@@ -254,6 +256,34 @@ mod tests {
             // SAFETY: as above.
             unsafe { parts.block(border, parts.len()) }.fold(count, |count, _item| count + 1)
         })
+    }
+
+    /// Panics when it is cut.
+    struct Fragile;
+
+    impl Producer for Fragile {
+        type Item = ();
+
+        fn len(&self) -> usize {
+            4
+        }
+
+        fn split_at(self, _index: usize) -> (Self, Self) {
+            resume_unwind(Box::new("cut"));
+        }
+
+        fn into_iter(self) -> impl Iterator<Item = ()> {
+            [(); 4].into_iter()
+        }
+    }
+
+    #[test]
+    fn what_is_lost_where_a_cut_panics_is_no_second_panic() {
+        let parts = Parts::of(Fragile);
+        // SAFETY: each position is asked for once, here and below.
+        assert!(catch(|| unsafe { parts.block(0, 2) }.count()).is_err());
+        // SAFETY: as above.
+        assert_eq!(unsafe { parts.block(2, 4) }.count(), 0);
     }
 
     #[test]

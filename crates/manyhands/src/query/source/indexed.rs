@@ -19,7 +19,7 @@ unsafe impl<T: Send> Positional for OwnedItems<T> {
         Ok(self.into_items())
     }
 }
-// SAFETY: an item for each position, or a panic.
+// SAFETY: an item for each position, or a panic of the loop.
 unsafe impl<P: Producer<Item: Send>> Positional for Parts<P> {}
 // SAFETY: an integer for each position.
 unsafe impl<T: Integer> Positional for Indices<T> where Range<T>: DoubleEndedIterator<Item = T> {}
