@@ -231,8 +231,9 @@ where
     O: Order,
     E: Ending<Output<()> = ()> + 'static,
 {
-    /// The items as they are made, in order, for async code or for a thread. A task makes them, up to
-    /// two steps ahead; see [`Merge`](crate::query::Merge). Dropping the stream ends it.
+    /// The items as they are made, in order, for async code or for a thread. A task of the query's runtime makes them, up to
+    /// two steps ahead, and keeps no thread while they are not taken; see [`Merge`](crate::query::Merge). Dropping the stream
+    /// ends it.
     ///
     /// # Panics
     /// The stream does when operators do, or if the runtime is shut down before the end.
