@@ -1,6 +1,6 @@
 //! Periodic ticks.
 
-use crate::recording::{self, Site};
+use crate::recording::Site;
 use crate::runtime::timers;
 use crate::task::budget;
 use crate::time::sleep::Sleep;
@@ -105,8 +105,7 @@ impl MissedTickBehavior {
             Self::Delay => now.after(period),
             Self::Skip => {
                 let since_last = late.as_nanos() % period.as_nanos();
-                let since_last = u64::try_from(since_last).unwrap_or(u64::MAX);
-                now.after(period - Duration::from_nanos(since_last))
+                now.after(period - Duration::from_nanos_u128(since_last))
             }
         }
     }
@@ -182,11 +181,10 @@ impl Interval {
         if due > timers::now() {
             ready!(self.sleep.as_mut().poll_elapsed(context));
         }
-        // The next tick is another wait.
-        recording::forget(&*self.sleep);
         permit.charge();
         let next = self.behavior.next(due, timers::now(), self.period);
-        self.sleep.as_mut().reset_to(next);
+        // Another wait: who waited for this tick is not woken by the next one.
+        self.sleep.set(Sleep::until(next));
         Poll::Ready(due.to_instant())
     }
 

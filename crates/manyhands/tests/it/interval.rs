@@ -1,11 +1,20 @@
 //! Intervals: each tick at its time, and what becomes of missed ones, by the virtual clock.
 
+use crate::support::{wait_until, within};
 use futures_core::Stream;
 use manyhands::simulation::Simulation;
 use manyhands::time::{self, Interval, MissedTickBehavior};
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
+
+struct Nobody;
+
+impl Wake for Nobody {
+    fn wake(self: Arc<Self>) {}
+}
 
 fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -119,6 +128,22 @@ fn ticks_by_the_system_s_clock_are_never_early() {
             let due = interval.tick().await;
             assert!(due - start >= millis(3) * tick);
             assert!(time::now() >= due);
+        }
+    });
+}
+
+#[test]
+fn a_tick_that_was_taken_leaves_no_waker_for_the_next_one() {
+    within(60, || {
+        for _ in 0..20 {
+            let awaited = Arc::new(Nobody);
+            let waker = Waker::from(Arc::clone(&awaited));
+            let mut context = Context::from_waker(&waker);
+            // Due between two moments at which timers fire.
+            let start = time::now() + Duration::from_micros(1_500);
+            let mut interval = time::interval_at(start, Duration::from_secs(3_600));
+            while interval.poll_tick(&mut context).is_pending() {}
+            wait_until("the waker is let go", || Arc::strong_count(&awaited) == 2);
         }
     });
 }
