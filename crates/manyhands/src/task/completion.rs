@@ -458,7 +458,7 @@ impl Error for CompletionError {
     /// The error the completion failed with.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.0 {
-            Cause::Failed(error) => Some(error),
+            Cause::Failed(error) => Some(&**error),
             Cause::Cancelled | Cause::Abandoned => None,
         }
     }

@@ -116,7 +116,8 @@ fn a_failure_carries_its_error_to_all() {
         let error = completion.wait_blocking().unwrap_err();
         assert!(!error.is_cancelled());
         assert_eq!(error.to_string(), "invalid digit found in string");
-        assert!(std::error::Error::source(&error).is_some());
+        let source = std::error::Error::source(&error).unwrap();
+        assert!(source.is::<std::num::ParseIntError>(), "it is another type");
     }
 }
 
