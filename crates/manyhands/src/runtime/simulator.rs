@@ -15,7 +15,7 @@ use crate::runtime::{
 };
 
 use crate::sync::atomic::AtomicU64;
-use crate::timer::{Moment, NEVER};
+use crate::timer::Moment;
 use std::sync::Arc;
 
 /// A simulated runtime, current on the calling thread.
@@ -76,7 +76,8 @@ impl Simulator {
 
     fn go_to_next_timer(&self) -> Turn {
         let due = self.slot.timers.next_due();
-        if due == NEVER {
+        // The last moment never comes.
+        if due >= Moment::LAST.tick_due() {
             return Turn::Nothing;
         }
         let now = self.shared.clock.now();

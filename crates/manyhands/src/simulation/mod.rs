@@ -62,7 +62,7 @@ impl Simulation {
     /// finished then are dropped.
     ///
     /// # Errors
-    /// [`Deadlock`] when nothing can run and no timer is set.
+    /// [`Deadlock`] when nothing can run and no timer is set. A [`sleep`](crate::time::sleep()) that never ends sets none.
     ///
     /// # Panics
     /// If the future does, or if it blocks the thread, because no other thread could wake it. A panic of a task goes

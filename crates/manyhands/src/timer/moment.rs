@@ -19,6 +19,9 @@ impl Moment {
     /// spans, so that a simulation begins at an edge of the coarsest slots.
     pub(crate) const FIRST_READING: Self = Self((1 << 42) * NANOS_PER_TICK);
 
+    /// Some centuries ahead; what is due then or later never is.
+    pub(crate) const LAST: Self = Self(u64::MAX);
+
     /// The current moment, by the system's clock.
     pub(crate) fn now() -> Self {
         Self::of(clock::now())

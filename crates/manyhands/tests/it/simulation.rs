@@ -106,6 +106,22 @@ fn a_deadlock_is_reported_with_the_number_of_waiting_tasks() {
 }
 
 #[test]
+fn a_wait_that_never_ends_is_a_deadlock_and_one_of_a_century_is_none() {
+    let forever = Duration::MAX;
+    let deadlock = Simulation::new(7).run(time::sleep(forever)).unwrap_err();
+    assert_eq!((deadlock.waiting(), deadlock.seed()), (1, 7));
+    let limited = Simulation::new(7).run(time::timeout(forever, pending::<()>()));
+    assert!(limited.is_err(), "the limit was never over");
+    let century = Duration::from_secs(100 * 365 * 86_400);
+    let waited = Simulation::new(7).run(async {
+        let start = time::now();
+        time::sleep(century).await;
+        time::now() - start
+    });
+    assert_eq!(waited, Ok(century));
+}
+
+#[test]
 fn what_is_left_at_the_end_is_dropped() {
     let ledger = Ledger::new(3);
     let run = Simulation::new(2).run(async {
