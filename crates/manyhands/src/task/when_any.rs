@@ -1,10 +1,10 @@
 //! Waiting for the first of several tasks.
 
 use crate::recording::Site;
-use crate::task::{JoinError, JoinHandle};
+use crate::task::{JoinError, JoinHandle, budget};
 use futures_core::future::FusedFuture;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// Waits for the first of `handles` to end, with or without a result. If several have ended already, the first
 /// in order is chosen.
@@ -72,6 +72,8 @@ impl<T> Future for WhenAny<T> {
             !self.handles.is_empty(),
             "`when_any` polled after completion"
         );
+        // If the first handle were refused an operation, a later one could be chosen.
+        let _ = ready!(budget::poll_proceed(context));
         let ended = Site::here().around(|| {
             (0..self.handles.len()).find_map(|index| {
                 match Pin::new(&mut self.handles[index]).poll(context) {

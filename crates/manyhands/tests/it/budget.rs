@@ -1,6 +1,7 @@
 //! A task that always finds something to do makes room for others all the same.
 
 use crate::support::{busy_micros, on_runtime};
+use manyhands::simulation::Simulation;
 use manyhands::{cancel, channel, task, time};
 use std::future::poll_fn;
 use std::pin::pin;
@@ -230,6 +231,24 @@ async fn spend_all() {
         }
     })
     .await;
+}
+
+#[test]
+fn the_first_of_the_tasks_that_have_ended_is_chosen_whatever_their_poll_has_spent() {
+    for spent in 0..300 {
+        // There only operations count.
+        let chosen = Simulation::new(1).run(async move {
+            let ended = [0, 1, 2].map(|n| task::spawn(async move { n }));
+            time::sleep(Duration::from_millis(1)).await;
+            let (sender, receiver) = channel::unbounded();
+            for n in 0..spent {
+                sender.send_blocking(n).unwrap();
+                receiver.recv().await.unwrap();
+            }
+            task::when_any(ended).await.index
+        });
+        assert_eq!(chosen, Ok(0), "after {spent} receives");
+    }
 }
 
 #[test]
