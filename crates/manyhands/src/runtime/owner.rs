@@ -375,7 +375,7 @@ impl fmt::Debug for Runtime {
         let shared = self.shared();
         let (workers, idle) = (self.workers(), &shared.idle);
         writeln!(f, "Runtime with {workers} workers, {idle:?}")?;
-        let outside = waiting(shared.injector.is_empty() && shared.set_aside.is_empty());
+        let outside = waiting(!shared.has_tasks_outside());
         writeln!(f, "tasks from outside: {outside}")?;
         let mut slots = shared.all_slots();
         slots.try_for_each(|slot| {

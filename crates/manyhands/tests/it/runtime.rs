@@ -1,9 +1,10 @@
 //! Runtimes: sizes, configuration, threads and hooks. Their end is in `shutdown.rs`.
 
-use crate::support::{on, on_runtime, receive, wait_until, within};
+use crate::support::{of_threads, on, on_runtime, receive, wait_until, within};
 use crate::which_runtime::{thread_name, where_tasks_run};
 use manyhands::parallel::Options;
 use manyhands::query::prelude::*;
+use manyhands::task::Priority;
 use manyhands::{BuildError, Runtime, RuntimeBuilder, join, scope, task};
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -328,6 +329,30 @@ fn a_dump_says_what_every_thread_does() {
             assert!(!format!("{runtime:?}").is_empty());
         });
     });
+}
+
+#[test]
+fn a_dump_says_that_a_task_waits_whatever_its_priority() {
+    for priority in [
+        Priority::Interactive,
+        Priority::Normal,
+        Priority::Background,
+    ] {
+        on(of_threads(1), move |runtime| {
+            let _entered = runtime.enter();
+            let ((begin, begun), (let_go, gate)) = (mpsc::channel(), mpsc::channel::<()>());
+            let busy = task::run(move || {
+                begin.send(()).unwrap();
+                gate.recv().unwrap_err();
+            });
+            receive(&begun);
+            let waits = task::Builder::new().priority(priority).run(|| ());
+            let dump = format!("{runtime:?}");
+            drop(let_go);
+            assert!(dump.contains("tasks from outside: waiting"), "{dump}");
+            assert!(busy.join().is_ok() && waits.join().is_ok());
+        });
+    }
 }
 
 #[test]
