@@ -98,7 +98,7 @@
 //! | a degree of parallelism of 0, or limits of it that are reversed or begin at 0 | [`ConcurrencyError`](parallel::ConcurrencyError) |
 //! | a runtime of no workers, or of fewer threads than workers | [`BuildError`] |
 //! | a reversed range, `5..2` | an empty loop, as in the standard library |
-//! | a deadline in the past, a timeout of no time | already due: `sleep_until` is ready, `timeout_at` polls its future once and then gives `Elapsed`, `interval_at` ticks, `TokenSource::with_deadline` is cancelled, `recv_timeout_blocking` and `send_timeout_blocking` try once and then give `Empty` or `Full` |
+//! | a deadline in the past, a timeout of no time | already due: `sleep_until` is ready, `timeout_at` polls its future, once more when others had their turn, and then gives `Elapsed`, `interval_at` ticks, `TokenSource::with_deadline` is cancelled, `recv_timeout_blocking` and `send_timeout_blocking` try once and then give `Empty` or `Full` |
 //! | `cancel_after` with no time | cancelled soon, not by the calling thread, which may hold a lock that a callback takes |
 //! | a period of 0 | `interval`, `interval_at`: panic |
 //! | a capacity of 0 | `bounded`: a rendezvous; `broadcast`: panic |

@@ -28,8 +28,8 @@ impl<T> Sender<T> {
         self.shared.close(None)
     }
 
-    /// As [`close`](Self::close), with a reason, which every later operation gets that finds the channel closed and
-    /// drained. The first reason stays.
+    /// As [`close`](Self::close), with a reason, which every receive gets that finds the channel closed and drained, and
+    /// every wait for either. Sends get their items back, and no reason. The first reason stays.
     ///
     /// # Examples
     /// ```
@@ -257,8 +257,8 @@ impl<T> Receiver<T> {
         self.shared.close(None)
     }
 
-    /// As [`close`](Self::close), with a reason, which every later operation gets that finds the channel closed and
-    /// drained. The first reason stays.
+    /// As [`close`](Self::close), with a reason, which every receive gets that finds the channel closed and drained, and
+    /// every wait for either. Sends get their items back, and no reason. The first reason stays.
     ///
     /// # Examples
     /// ```

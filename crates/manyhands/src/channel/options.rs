@@ -132,7 +132,8 @@ impl<T> ChannelOptions<T> {
         self.make(ItemBuffer::fifo())
     }
 
-    /// Makes a channel from which the smallest item is received first, and the older one of equals.
+    /// Makes a channel from which the smallest item is received first, and the older one of equals. Senders that wait get
+    /// their items in one after the other, so nothing is sorted where the capacity is 0.
     ///
     /// For the greatest first, send [`std::cmp::Reverse`].
     ///

@@ -57,8 +57,7 @@ impl RuntimeBuilder {
         self
     }
 
-    /// How long a thread beyond the number of workers, started in place of a blocked one, is kept without work before
-    /// it ends. The default is 5 seconds.
+    /// How long a thread beyond the number of workers is kept without work before it ends. The default is 5 seconds.
     ///
     /// A thread on which [`task::spawn_local`](crate::task::spawn_local) was ever called is kept.
     ///

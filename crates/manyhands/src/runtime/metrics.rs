@@ -39,8 +39,8 @@ pub struct Metrics {
     pub searching: usize,
     /// Workers that sleep because they have no work.
     pub asleep: usize,
-    /// Threads that have declared that they block: they wait for a stolen half, a task, a helper, a channel, a callback of a
-    /// cancellation or the end of another runtime, or are in [`task::blocking`](crate::task::blocking).
+    /// Threads that have declared that they block: they wait for a stolen half, a task, a future, a helper, a channel, a time,
+    /// a callback of a cancellation or the end of another runtime, or are in [`task::blocking`](crate::task::blocking).
     pub blocked: usize,
     /// Threads that the monitor detected asleep in the kernel inside a job, while work waited.
     pub detected_blocked: usize,

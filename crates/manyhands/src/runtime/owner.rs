@@ -143,8 +143,8 @@ impl Runtime {
     }
 
     /// The index of the calling thread, if it is a worker of this runtime: the one that
-    /// [`RuntimeBuilder::thread_name`] was given. An index is below [`workers`](Self::workers), or belongs to a thread that
-    /// was started in place of a blocked one.
+    /// [`RuntimeBuilder::thread_name`] was given. An index is below [`workers`](Self::workers), or belongs to a thread
+    /// beyond them.
     ///
     /// # Examples
     /// ```

@@ -14,8 +14,9 @@ use std::panic::Location;
 /// Cancels a task, from wherever it is needed, while somebody else waits for it; made by
 /// [`JoinHandle::abort_handle`](crate::task::JoinHandle::abort_handle).
 ///
-/// It keeps the task's memory, and nothing else: a task whose [`JoinHandle`](crate::task::JoinHandle) is dropped is
-/// detached, as without it. The result of a detached closure is dropped with the last abort handle.
+/// It keeps the task's memory, and a future that nothing else can wake. Otherwise a task whose
+/// [`JoinHandle`](crate::task::JoinHandle) is dropped is detached, as without it. The result of a detached closure is dropped
+/// with the last abort handle.
 ///
 /// # Examples
 /// ```

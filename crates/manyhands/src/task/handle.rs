@@ -159,9 +159,9 @@ impl<T> JoinHandle<T> {
     /// Waits for the task and returns its result.
     ///
     /// # Blocking
-    /// A closure that has not been started yet runs on the calling thread, if that belongs to the pool, or if
-    /// the system has refused threads for 0.3 s and there is none. Only the pool runs a future, which waits while there
-    /// is no thread.
+    /// A closure that has not been started yet runs on the calling thread, if that belongs to a pool, or if
+    /// the system has refused threads for 0.3 s and there is none. That may be another pool than the closure's, whose
+    /// runtime is then the closure's current one. Only its own pool runs a future, which waits while there is no thread.
     /// Otherwise the caller waits and helps only with this task's own forks and loops. While it
     /// sleeps another worker runs in its place. Inside a future, await the handle instead.
     ///

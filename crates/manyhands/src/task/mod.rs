@@ -107,7 +107,7 @@ use crate::runtime::sleep::blocking_on_others;
 /// Runs `future` on the current runtime and returns a handle to its result.
 ///
 /// Dropping the handle detaches the task: it runs all the same. When the runtime is shut down, a future that
-/// has not finished is dropped. A task whose handle is dropped and that nothing can wake is dropped at once.
+/// has not finished is dropped. A task whose handles are dropped and that nothing can wake is dropped at once.
 ///
 /// # Cost
 /// One allocation, also for a future that is ready at once. Does not block.

@@ -17,8 +17,8 @@ use std::sync::Weak;
 /// A handle of a runtime, to be kept wherever tasks are brought to it: in a service, in a callback, on a thread that
 /// another library has made.
 ///
-/// It keeps no thread and no memory of the runtime. When the runtime is shut down, what the handle spawns is dropped, and
-/// waiting for that gives a cancellation error.
+/// It keeps no thread of the runtime, and of its memory only a block of fixed size. When the runtime is shut down, what the
+/// handle spawns is dropped, and waiting for that gives a cancellation error.
 ///
 /// It is an executor and a timer of hyper and a spawner of `futures`, with the features of those names.
 ///

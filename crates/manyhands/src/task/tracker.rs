@@ -140,7 +140,8 @@ impl TaskTracker {
         }
     }
 
-    /// Waits until the tracker was closed and no task was left.
+    /// Waits until the tracker was closed and no task was left; or until no task is left, and no clone of the tracker by which
+    /// it could be closed.
     ///
     /// Example: see [`TaskTracker`].
     #[doc(alias = "WaitGroup")]

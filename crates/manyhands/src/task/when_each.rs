@@ -3,15 +3,15 @@
 use crate::job::{discard, wake};
 use crate::recording::{self, Awaited, SetWait, Site, TaskSet};
 use crate::sync::{Mutex, lock};
-use crate::task::budget;
-use crate::task::{JoinError, JoinHandle};
+use crate::task::{JoinError, JoinHandle, budget};
 use futures_core::stream::{FusedStream, Stream};
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker, ready};
 
-/// Returns the results of `handles` in the order in which the tasks end, each with its index in `handles`.
+/// Returns the results of `handles` in the order in which the tasks end, each with its index in `handles`. Those of tasks that
+/// have ended before come first, in the order of `handles`.
 ///
 /// Dropping the stream detaches the tasks that have not ended.
 ///

@@ -39,7 +39,8 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 
 /// Waits for `future`, but no longer than until `deadline`. See [`timeout`].
 ///
-/// If the deadline has passed, the future is still polled once, and its output is returned if it is ready.
+/// If the deadline has passed, the future is still polled, and once more when other tasks had their turn. Its output is
+/// returned if it is ready.
 ///
 /// # Errors
 /// [`Elapsed`] when the time is over.

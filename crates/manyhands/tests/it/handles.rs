@@ -346,6 +346,9 @@ fn a_closed_tracker_waits_for_all_tasks_and_keeps_none_of_them() {
         ledger.assert_settled();
         assert_eq!(tracker.len(), 0);
         task::block_on(tracker.wait());
+        // Nobody is left who could close this one.
+        let unclosed = TaskTracker::new().wait();
+        task::block_on(unclosed);
     });
 }
 

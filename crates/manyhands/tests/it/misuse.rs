@@ -113,6 +113,13 @@ fn a_deadline_in_the_past_is_due() {
             assert!(time::sleep_until(past()).is_elapsed());
             assert!(time::timeout_at(past(), pending::<()>()).await.is_err());
             assert_eq!(time::timeout_at(past(), ready(1)).await, Ok(1));
+            let mut polls = 0;
+            let counts = poll_fn(|_| {
+                polls += 1;
+                Poll::<()>::Pending
+            });
+            assert!(time::timeout_at(past(), counts).await.is_err());
+            assert_eq!(polls, 2, "before and after others had their turn");
             assert!(
                 time::timeout(Duration::ZERO, pending::<()>())
                     .await

@@ -297,3 +297,24 @@ fn a_task_without_a_handle_that_nothing_can_wake_is_dropped_while_its_runtime_li
         wait_until("it is dropped", || Arc::strong_count(&held) == 1);
     });
 }
+
+#[test]
+fn a_future_that_nothing_wakes_is_kept_by_its_abort_handle_and_dropped_with_it() {
+    on(of_threads(1), |runtime| {
+        let _entered = runtime.enter();
+        let ledger = Ledger::new(1);
+        let thing = ledger.make_all();
+        let waits = task::spawn(async move {
+            let _kept = thing;
+            std::future::pending::<()>().await;
+        });
+        let abort = waits.abort_handle();
+        // The only worker has polled it then.
+        task::run(|| ()).join().unwrap();
+        drop(waits);
+        task::run(|| ()).join().unwrap();
+        assert_eq!((ledger.count_dropped(), abort.is_finished()), (0, false));
+        drop(abort);
+        wait_until("it is dropped", || ledger.count_dropped() == 1);
+    });
+}
