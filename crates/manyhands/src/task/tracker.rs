@@ -70,7 +70,8 @@ impl TaskTracker {
         Self { shared, ended }
     }
 
-    /// [`task::spawn`](crate::task::spawn) of a tracked task. It counts until its future is dropped.
+    /// [`task::spawn`](crate::task::spawn) of a tracked task. It counts until its future is dropped; a panic of that drop is one of
+    /// the task.
     ///
     /// Example: see [`TaskTracker`].
     #[cfg(not(loom))]

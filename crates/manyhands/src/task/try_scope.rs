@@ -27,7 +27,7 @@ pub struct TryTaskScope<'scope, 'env: 'scope, E> {
 /// As [`scope_blocking`](super::scope_blocking()).
 ///
 /// # Errors
-/// [`GroupError`]: the first failure. A future that panics fails, as does one that is cancelled, by
+/// [`GroupError`]: the first failure. A future that panics fails, also where it is dropped after its end, as does one that is cancelled, by
 /// [`TryTaskScope::abort_all`] or because the runtime is shut down.
 ///
 /// # Panics
@@ -106,8 +106,9 @@ impl<'scope, E: Send> TryTaskScope<'scope, '_, E> {
             scope: self,
             failure: Some(GroupError::Ended(index, JoinError(Failure::Cancelled))),
         };
+        // Twice, so that a panic of the future's drop is its failure.
         self.scope
-            .spawn(InPlace::by(future, move |future, context| {
+            .spawn(InPlace::by(InPlace::of(future), move |future, context| {
                 let result = match catch(|| future.poll(context)) {
                     Ok(polled) => ready!(polled).map_err(|error| GroupError::Failed(index, error)),
                     Err(payload) => {

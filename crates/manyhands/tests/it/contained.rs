@@ -5,7 +5,7 @@ use crate::support::{Ledger, blow, message_of, on_runtime, panics_of, within};
 use futures::FutureExt;
 use manyhands::cancel::TokenSource;
 use manyhands::channel::{self, TryRecvError, WhenFull};
-use manyhands::task::{JoinHandle, TaskGroup, TaskTracker};
+use manyhands::task::{GroupError, JoinHandle, TaskGroup, TaskTracker};
 use manyhands::{parallel, task, time};
 use std::collections::VecDeque;
 use std::future::pending;
@@ -394,17 +394,17 @@ impl Drop for Bomb {
 }
 
 /// Ends at once, and panics when it is dropped.
-struct EndsBadly;
+struct EndsBadly<T>(T);
 
-impl Future for EndsBadly {
-    type Output = ();
+impl<T: Copy> Future for EndsBadly<T> {
+    type Output = T;
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        Poll::Ready(())
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
+        Poll::Ready(self.0)
     }
 }
 
-impl Drop for EndsBadly {
+impl<T> Drop for EndsBadly<T> {
     fn drop(&mut self) {
         blow("dropped");
     }
@@ -413,8 +413,21 @@ impl Drop for EndsBadly {
 #[test]
 fn a_scope_panics_with_what_the_drop_of_a_future_panics_with() {
     within(60, || {
-        let panics = panics_of(|| task::scope_blocking(|scope| scope.spawn(EndsBadly)));
+        let panics = panics_of(|| task::scope_blocking(|scope| scope.spawn(EndsBadly(()))));
         assert_eq!(panics.len(), 1);
         assert_eq!(message_of(&panics[0]), "dropped");
+    });
+}
+
+#[test]
+fn a_future_that_panics_when_it_is_dropped_has_failed_in_a_scope_whose_futures_may_fail() {
+    within(60, || {
+        for ended in [Ok(()), Err(())] {
+            let failed = task::try_scope_blocking(|scope| scope.spawn(EndsBadly(ended)));
+            let Err(GroupError::Ended(0, error)) = failed else {
+                panic!("{failed:?} hides the panic");
+            };
+            assert_eq!(message_of(&error.try_into_panic().unwrap()), "dropped");
+        }
     });
 }
