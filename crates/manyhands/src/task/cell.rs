@@ -282,6 +282,12 @@ impl TaskCell for Header {
         // SAFETY: moved there just now.
         unsafe { place.assume_init() }
     }
+
+    #[inline]
+    fn drop_outcome(owner: &mut steps::EndedPart<Self>) {
+        // SAFETY: from the cell's own table; the outcome is there.
+        unsafe { (owner.vtable().drop_outcome)(owner.cell()) };
+    }
 }
 
 /// The right to the work in a cell, which is there.

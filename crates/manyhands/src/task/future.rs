@@ -126,10 +126,4 @@ impl FutureCell for Header {
         // SAFETY: done just now.
         unsafe { runner.ended() }
     }
-
-    #[inline]
-    fn drop_outcome(runner: &mut EndedPart<Self>) {
-        // SAFETY: from the cell's own table; the outcome is there.
-        unsafe { (runner.vtable().drop_outcome)(runner.cell()) };
-    }
 }

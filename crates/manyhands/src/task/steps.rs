@@ -21,7 +21,7 @@ pub(super) use perform::{perform_closure, perform_future, run_in_place};
 
 use super::joiner::{Joiner, Sleeper};
 use super::state::{AfterFinish, AfterPoll, AfterRelease, Claimed, State};
-use crate::job::{SlotNumber, contain, wake as wake_waker};
+use crate::job::{SlotNumber, wake as wake_waker};
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -53,6 +53,9 @@ pub(super) trait TaskCell: Sized {
     /// # Safety
     /// 1. One of the words gives the outcome to the handle, whose holder calls this. 2. `T` is the task's result.
     unsafe fn take_outcome<T>(cell: CellRef<'_, Self>) -> Self::Outcome<T>;
+
+    /// Drops the outcome.
+    fn drop_outcome(owner: &mut EndedPart<Self>);
 }
 
 /// A part of a cell, which keeps it.
@@ -63,7 +66,7 @@ pub(super) struct Part<C, Role>(NonNull<C>, PhantomData<Role>);
 pub(super) type QueuePart<C> = Part<C, Queued>;
 /// Of the thread that runs the future, which is there.
 pub(super) type RunnerPart<C> = Part<C, Running>;
-/// Of the thread that has run the future. The outcome is there.
+/// Of the thread that has run the future, or of a handle that is dropped, if the state gives it the outcome. That is there.
 pub(super) type EndedPart<C> = Part<C, Ended>;
 /// Of the only holder. The task has ended.
 pub(super) type LastPart<C> = Part<C, Last>;
@@ -189,15 +192,15 @@ impl<C: TaskCell, T> Drop for HandlePart<C, T> {
         // A copy, which needs not be read again after a call that could have changed this part.
         let part: Part<C, Handle> = Part(self.0.0, PhantomData);
         part.joiner().clear();
-        let mut after = part.state().release_handle();
-        if after == AfterRelease::DropOutcome {
-            let is_left = !part.joiner().is_taken();
-            // SAFETY: 1. the state says so; 2. by the promise in `from_raw`.
-            let outcome: Option<C::Outcome<T>> =
-                is_left.then(|| unsafe { C::take_outcome(part.cell()) });
-            after = part.state().release_finished_handle();
-            contain(|| drop(outcome));
+        let after = part.state().release_handle();
+        if after != AfterRelease::DropOutcome {
+            return after_release(part, after);
         }
+        let mut part: EndedPart<C> = part.turn();
+        if !part.joiner().is_taken() {
+            C::drop_outcome(&mut part);
+        }
+        let after = part.state().release_finished_handle();
         after_release(part, after);
     }
 }

@@ -244,12 +244,22 @@ fn panics_that_are_not_taken_are_warnings() {
         drop(task::spawn(async {
             panic!("of a future whose handle is dropped")
         }));
+        let ended = [
+            task::run(|| panic!("of a closure that ended before")),
+            task::spawn(async { panic!("of a future that ended before") }),
+        ];
+        while !ended.iter().all(task::JoinHandle::is_finished) {
+            std::thread::yield_now();
+        }
+        drop::<[task::JoinHandle<()>; 2]>(ended);
         task::run_detached(|| panic!("of a detached closure"));
         let kept = task::run(|| panic!("taken"));
         assert!(kept.join().unwrap_err().is_panic());
         for (message, is_of_task) in [
             ("of a closure whose handle is dropped", true),
             ("of a future whose handle is dropped", true),
+            ("of a closure that ended before", true),
+            ("of a future that ended before", true),
             ("of a detached closure", false),
         ] {
             let received = wait_for(1, "panic", message);

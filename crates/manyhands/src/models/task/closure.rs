@@ -8,8 +8,8 @@
 
 use super::joiner::Joiner;
 use super::state::State;
-use super::steps::{self, CellRef, ClaimedWork, ClosureCell, HandlePart, LastPart, QueuePart};
-use super::steps::{Step, TaskCell};
+use super::steps::{self, CellRef, ClaimedWork, ClosureCell, EndedPart, HandlePart, LastPart};
+use super::steps::{QueuePart, Step, TaskCell};
 use super::{Kept, PARKER, SLOT};
 use crate::job::{Action, ExecutionId, SlotNumber};
 use crate::models::{Flag, Memory, Work, beside, check, join_all, wait_asleep};
@@ -135,6 +135,10 @@ impl TaskCell for Model {
 
     unsafe fn take_outcome<T>(cell: CellRef<'_, Self>) {
         cell.end_outcome();
+    }
+
+    fn drop_outcome(_: &mut EndedPart<Self>) {
+        unreachable!("a closure is never done");
     }
 }
 

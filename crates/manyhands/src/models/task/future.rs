@@ -199,6 +199,10 @@ impl TaskCell for Model {
     unsafe fn take_outcome<T>(cell: CellRef<'_, Self>) {
         cell.drop_outcome();
     }
+
+    fn drop_outcome(owner: &mut EndedPart<Self>) {
+        (**owner).drop_outcome();
+    }
 }
 
 impl FutureCell for Model {
@@ -233,10 +237,6 @@ impl FutureCell for Model {
         runner.end();
         // SAFETY: done just now.
         unsafe { runner.ended() }
-    }
-
-    fn drop_outcome(runner: &mut EndedPart<Self>) {
-        (**runner).drop_outcome();
     }
 }
 

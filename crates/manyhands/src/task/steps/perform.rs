@@ -35,9 +35,6 @@ pub(crate) trait FutureCell: TaskCell {
 
     /// Drops the future, and writes the outcome.
     fn drop_future(runner: RunnerPart<Self>) -> EndedPart<Self>;
-
-    /// Drops the outcome.
-    fn drop_outcome(runner: &mut EndedPart<Self>);
 }
 
 /// The right to a closure that is there, of the thread that has claimed it.
