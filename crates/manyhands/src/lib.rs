@@ -77,8 +77,8 @@
 //! # Forking
 //! A child of `fork` has none of its parent's worker threads. So if the parent has made a runtime, every call in the child
 //! that would use a pool panics. Where a panic is not possible, in a wait during unwinding or where a task returns in the
-//! child, the process prints an error and ends. Dropping a runtime in the child does nothing. You may start another
-//! program in the child, and you may fork before the first runtime is made.
+//! child, the process prints an error and ends. Dropping a runtime in the child does nothing, and what is woken there does not
+//! run. You may start another program in the child, and you may fork before the first runtime is made.
 //!
 //! # Threads and processes that end
 //! The library may be used in destructors of thread-local values and in exit handlers. Only

@@ -39,7 +39,8 @@ impl Pool for RuntimeInner {
     }
 
     fn start(&self, worker: usize) -> bool {
-        self.start_worker(worker)
+        // A thread that a forked child started would end it.
+        !process::is_forked() && self.start_worker(worker)
     }
 
     #[inline]

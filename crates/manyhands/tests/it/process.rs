@@ -169,6 +169,38 @@ fn in_children_of_tasks() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_child_that_wakes_a_task_of_its_parent_goes_on_and_starts_no_thread() {
+    assert!(run_alone("process::in_a_child_that_wakes").success());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn in_a_child_that_wakes() {
+    let runtime = Runtime::builder().workers(1).build().unwrap();
+    let (completer, completion) = task::completion::<()>();
+    let waits = runtime.install(|| task::spawn(completion));
+    let ((begin, begun), (let_go, gate)) = (mpsc::channel(), mpsc::channel::<()>());
+    let blocks = move || {
+        begin.send(()).unwrap();
+        gate.recv().unwrap_err();
+    };
+    let blocked = runtime.install(|| task::run(|| task::blocking(blocks)));
+    begun.recv().unwrap();
+    // Another thread would run the task in the place of the only one.
+    let goes_on = in_child(|| {
+        completer.complete(());
+        assert_eq!(fs::read_dir("/proc/self/task").unwrap().count(), 1);
+    });
+    assert_eq!(goes_on.code(), Some(ENDED));
+    drop(let_go);
+    blocked.join().unwrap();
+    completer.complete(());
+    assert!(waits.join().unwrap().is_ok());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_child_that_was_forked_in_a_call_goes_on_after_it_and_leaves_the_workers_of_its_parent_alone() {
     assert!(run_alone("process::in_children_of_calls").success());
 }

@@ -21,7 +21,7 @@ use crate::runtime::monitor::sweep::Sweeper;
 use crate::runtime::monitor::switch::State;
 use crate::runtime::policy::INTERVAL_MIN;
 use crate::runtime::{RuntimeInner, Switch};
-use crate::sync::{lock, thread, thread_state};
+use crate::sync::{lock, process, thread, thread_state};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ impl RuntimeInner {
             return;
         }
         // Under the lock, so that `close` joins every thread that is started.
-        if switch.state() == State::Closed {
+        if switch.state() == State::Closed || process::is_forked() {
             return;
         }
         if self.refusal.may_ask() {
