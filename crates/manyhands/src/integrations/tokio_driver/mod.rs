@@ -41,7 +41,10 @@
 //!   While there are such tasks, that thread polls the sockets, and the workers do not.
 //! - `tokio::task::spawn_blocking`, and what is built on it, such as `tokio::fs` and the lookup of names, uses
 //!   tokio's own pool of threads. [`task::run`](crate::task::run) uses this one.
-//! - `tokio::task::spawn_local` and `block_in_place` panic, because no task here is one of tokio's.
+//! - `tokio::task::spawn_local` panics, because no task here is one of tokio's. `block_in_place` calls its closure and nothing
+//!   more: [`task::blocking`](crate::task::blocking) lets another thread run meanwhile.
+//! - A closure that has not begun may run on a thread of another runtime that [joins](crate::task::JoinHandle::join) it, and
+//!   then in that one's context.
 //! - Tokio's cooperative budget covers its own tasks only: a task of this library that reads from a socket which always
 //!   has data does not yield by itself. Call [`task::yield_now`](crate::task::yield_now).
 //! - In a [simulation](crate::simulation) sockets and tokio's timers use the real clock, and their wakes may
