@@ -86,6 +86,28 @@ fn a_number_of_calls_that_the_caller_has_set_is_the_limit() {
 }
 
 #[test]
+fn the_number_that_the_caller_has_set_is_the_highest_where_it_was_lowered() {
+    let report = report_of(|| {
+        let eight = parallel::AsyncOptions::new()
+            .degree_of_parallelism(8)
+            .unwrap();
+        let looping = eight.for_each_async(0..100_u64, |_| sleep(40));
+        let handle = looping.handle();
+        let lower = async move {
+            sleep(420).await;
+            handle.set_degree_of_parallelism(1).unwrap();
+        };
+        async { futures::join!(looping, lower) }
+    });
+    assert_says(
+        &report,
+        Verdict::ConcurrencySet,
+        &["with the setting of 8 at a time this list cannot take less than 500.0ms."],
+    );
+    assert_eq!(report.threads, 1);
+}
+
+#[test]
 fn calls_that_slow_each_other_down_are_found_by_the_comparison_of_two_numbers() {
     let report = report_of(|| parallel::for_each_async(0..2_000_u64, server(16)));
     assert_says(

@@ -10,7 +10,7 @@ use manyhands::{Runtime, diagnostics, parallel, task};
 use std::hint::spin_loop;
 use std::panic::Location;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, mpsc};
+use std::sync::{Barrier, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 #[expect(
@@ -128,6 +128,20 @@ fn closures_that_are_invoked_are_listed_while_they_run_and_reported_as_one_loop(
     assert_eq!((report.items, report.called_at.file()), (ITEMS, file!()));
 }
 
+#[test]
+fn closures_that_wait_for_one_another_have_a_thread_each_also_where_one_may_run() {
+    diagnostics::open();
+    let runtime = Runtime::builder().workers(1).build().unwrap();
+    let report = runtime.install(|| {
+        let both = Barrier::new(2);
+        let meet = || task::blocking(|| both.wait().is_leader());
+        parallel::invoke((meet, meet));
+        last()
+    });
+    assert_eq!(report.runners.len(), 2, "{report:?}");
+    assert_ne!(report.verdict(), Verdict::OneRunner, "{report}");
+}
+
 #[track_caller]
 fn assert_here(called_at: &Location<'_>, line: u32) {
     assert_eq!((called_at.file(), called_at.line()), (file!(), line));
@@ -211,7 +225,7 @@ fn a_loop_over_an_iterator_is_listed_while_it_runs_alone_and_shared() {
         assert_here(listed(NAME).unwrap().called_at, LINE);
     });
     assert!(listed(NAME).is_none());
-    let meet = std::sync::Barrier::new(2);
+    let meet = Barrier::new(2);
     let both = Mutex::new(Vec::new());
     two_workers().install(|| {
         parallel::for_each(parallel::from_iter(0..2_u64).unbuffered(), |_| {
@@ -279,7 +293,7 @@ fn over_an_iterator_with_one_slow_item() -> LoopReport {
             compute(begun.elapsed() * 9);
         }
     });
-    let both = std::sync::Barrier::new(2);
+    let both = Barrier::new(2);
     parallel::for_each(parallel::from_iter(items).unbuffered(), |i| {
         if i < 2 {
             both.wait();

@@ -75,7 +75,7 @@ impl CallsReport {
             Verdict::SourceSlow => format!(
                 "The source gave items slower than they were handled: {:.1} of {} calls in flight on average.",
                 report.mean_runners(),
-                report.threads
+                self.allowed_most
             ),
             Verdict::ConsumerSlow => format!(
                 "Results were taken slower than they came: for {:.0} % of the time the loop waited for that.",
@@ -88,8 +88,8 @@ impl CallsReport {
             Verdict::ConcurrencySet => format!(
                 "Calls take {:.1?} each; with the setting of {} at a time this list cannot take less than {:.1?}.",
                 mean(self.in_flight, report.items),
-                report.threads,
-                mean(self.in_flight, report.threads as u64)
+                self.allowed_most,
+                mean(self.in_flight, self.allowed_most as u64)
             ),
             Verdict::BodiesSlowEachOther => self.explain_found(),
             Verdict::TooFewItems => self.explain_few(report),

@@ -82,6 +82,11 @@ impl LoopReport {
         first.map_or(self.elapsed, |first| first.min(self.elapsed))
     }
 
+    /// How many threads could run it, or did: more, where one was added for one that blocked.
+    pub(in crate::inspect) fn threads_in_all(&self) -> usize {
+        self.threads.max(self.runners.len())
+    }
+
     /// The time of all runners, or of all calls.
     pub(in crate::inspect) fn worked(&self) -> Duration {
         match &self.calls {

@@ -55,8 +55,7 @@ impl LoopReport {
             _ => format!(
                 "{:.1} of {} threads were busy with it on average.",
                 self.mean_runners(),
-                // More where a thread was added for one that blocked.
-                self.threads.max(self.runners.len())
+                self.threads_in_all()
             ),
         }
     }
@@ -98,18 +97,15 @@ impl LoopReport {
             return String::from("The runners waited for one of them.");
         };
         let BlockReport { took, items, .. } = block;
-        let others = self.threads.saturating_sub(1);
+        let threads = self.threads_in_all();
+        let others = threads - 1;
         match (others, items) {
             (0, 1) => format!("One item took {took:.1?}; one item is never divided."),
             (0, _) => format!("One block of {items} items took {took:.1?}."),
-            (_, 1) => format!(
-                "{others} of {} threads waited for one item of {took:.1?}.",
-                self.threads
-            ),
+            (_, 1) => format!("{others} of {threads} threads waited for one item of {took:.1?}."),
             _ => format!(
-                "{others} of {} threads waited for one block of {items} items that took {took:.1?}; the items before it \
-                 were {:.0} × lighter.",
-                self.threads,
+                "{others} of {threads} threads waited for one block of {items} items that took {took:.1?}; the items \
+                 before it were {:.0} × lighter.",
                 block.times_heavier()
             ),
         }
@@ -148,7 +144,7 @@ impl LoopReport {
     }
 
     fn explain_helpers(&self) -> String {
-        let others = self.threads.saturating_sub(1);
+        let others = self.threads_in_all() - 1;
         match self.helpers().count() {
             0 => format!(
                 "None of {others} other thread{} joined: they had other work, or were not woken in time.",

@@ -64,7 +64,7 @@ impl LoopReport {
         if let Some(because) = self.alone_because {
             return self.verdict_alone(because);
         }
-        if self.threads == 1 {
+        if self.threads_in_all() == 1 {
             return Verdict::OneRunner;
         }
         let notable = self.notable();
@@ -319,6 +319,24 @@ mod tests {
             &report,
             Verdict::Scaled,
             "3.0 of 3 threads were busy with it on average.",
+        );
+        let two_on_one = LoopReport {
+            threads: 1,
+            ..shared(all_from([0, 0, 0], 100)[..2].to_vec())
+        };
+        assert_says(
+            &two_on_one,
+            Verdict::Scaled,
+            "2.0 of 2 threads were busy with it on average.",
+        );
+        let late = LoopReport {
+            threads: 2,
+            ..shared(all_from([60, 70, 0], 100)[..3].to_vec())
+        };
+        assert_says(
+            &late,
+            Verdict::HelpersElsewhere,
+            "2 of 2 other threads joined, the first after 60 % of the time: they had other work, or were not woken in time.",
         );
     }
 
