@@ -36,8 +36,7 @@ pub(super) fn poll_once(number: TaskNumber) -> Result<Polled, Refused> {
 }
 
 fn polled(number: TaskNumber, record: Option<&Record>, stacks: Stacks) -> Polled {
-    let waits = record.into_iter();
-    let waits = waits.flat_map(|record| record.waits.current());
+    let waits = record.into_iter().flat_map(|record| record.waits.current());
     let leaves: Vec<usize> = waits.map(|wait| wait.leaf).collect();
     let place_of = |leaf| leaves.iter().position(|known| *known == leaf);
     // A future that was dropped in the same poll does not wait.

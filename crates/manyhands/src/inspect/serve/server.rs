@@ -13,11 +13,12 @@ use crate::inspect::serve::{groups, poll_once, reports, socket, stacks, wire};
 use crate::inspect::tasks::take::snapshot_of_waits_for_tasks;
 use crate::recording::enabled::loops::last_reports as loop_reports;
 use crate::recording::{TaskNumber, elapsed, opening};
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, clock, lock, peer, thread};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Opens the recording, and answers `manyhands inspect` of the same user. Returns the path of the socket:
@@ -111,36 +112,30 @@ fn start(run: impl FnOnce() + Send + 'static) -> io::Result<()> {
     reason = "nothing rests on it but the load of a failing system"
 )]
 fn accept(listener: &UnixListener) {
+    let places = Arc::new(());
     loop {
         match listener.accept() {
-            Ok((stream, _)) => serve_connection(stream),
+            Ok((stream, _)) => serve_connection(stream, Arc::clone(&places)),
             // Too many open files, perhaps, and no reason to spin.
             Err(_) => thread::sleep(AFTER_FAILURE),
         }
     }
 }
 
-/// Serves a connection on a thread of its own, or closes it.
-fn serve_connection(stream: UnixStream) {
-    // Relaxed: a count.
-    if CONNECTIONS.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
-        // Relaxed: as above.
-        CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
+/// Serves a connection on a thread of its own, or closes it. Each has a place, and who accepts them has one.
+fn serve_connection(stream: UnixStream, place: Arc<()>) {
+    if Arc::strong_count(&place) > 1 + CONNECTIONS_MAX {
         let full = wire::error("busy", "eight connections are open already");
         let _ = stream.set_write_timeout(Some(SILENCE_LIMIT));
         let _ = writeln!(&stream, "{full}");
         return;
     }
-    let serve = move || {
+    // Its place is free before the other side sees the end; and at once if there is no thread.
+    let _started = start(move || {
+        let _place = place;
         // Whether it ended well does not matter to anybody here.
         let _ = converse(&stream, |user| may_look(user, peer::own_user()));
-        // Relaxed: as above.
-        CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
-    };
-    if start(serve).is_err() {
-        // Relaxed: as above.
-        CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
-    }
+    });
 }
 
 /// Whether a process of this user may look at one of the other.
@@ -258,13 +253,11 @@ fn send_reports(answers: &mut impl Write) -> io::Result<()> {
 /// Has a task polled, if the program allows it, and sends what was seen of it.
 fn send_polled(answers: &mut impl Write, task: &str) -> io::Result<()> {
     // Relaxed: nothing else is published by it.
-    let polled = if IS_CONTROL_ALLOWED.load(Ordering::Relaxed) {
-        let number = TaskNumber::from_text(task).ok_or(Refused::NoSuchTask);
-        number.and_then(poll_once::poll_once)
-    } else {
-        Err(Refused::NotAllowed)
-    };
-    match polled {
+    if !IS_CONTROL_ALLOWED.load(Ordering::Relaxed) {
+        return say(answers, &Refused::NotAllowed.line());
+    }
+    let number = TaskNumber::from_text(task).ok_or(Refused::NoSuchTask);
+    match number.and_then(poll_once::poll_once) {
         Ok(polled) => stacks::send_polled(answers, &polled),
         Err(refused) => say(answers, &refused.line()),
     }
@@ -274,8 +267,6 @@ fn send_polled(answers: &mut impl Write, task: &str) -> io::Result<()> {
 static SERVED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 static IS_CONTROL_ALLOWED: AtomicBool = AtomicBool::new(false);
-
-static CONNECTIONS: AtomicUsize = AtomicUsize::new(0);
 
 const CONNECTIONS_MAX: usize = 8;
 const REQUEST_BYTES_MAX: u64 = 4096;

@@ -28,13 +28,12 @@ fn folder(runtime_folder: Option<PathBuf>) -> PathBuf {
 pub(super) fn prepare_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     match DirBuilder::new().mode(0o700).create(folder) {
-        Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             check_folder(folder)?;
             remove_stale(folder);
             Ok(())
         }
-        Err(error) => Err(error),
+        made => made,
     }
 }
 

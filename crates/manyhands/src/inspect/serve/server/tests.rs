@@ -1,10 +1,13 @@
 //! Tests of `server.rs`.
 
-use super::{REQUEST_BYTES_MAX, SILENCE_LIMIT, answer_all, converse, may_look};
+use super::{
+    CONNECTIONS_MAX, REQUEST_BYTES_MAX, SILENCE_LIMIT, answer_all, converse, may_look, serve_at,
+};
 use miniserde::json::{self, Value};
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -129,6 +132,34 @@ fn a_client_that_stays_and_says_nothing_is_left_when_its_time_is_over() {
     stream.set_read_timeout(short).unwrap();
     let ended = answer_all(&stream, BufWriter::new(&stream));
     assert_eq!(ended.unwrap_err().kind(), ErrorKind::WouldBlock);
+}
+
+/// The first line of a new connection there.
+fn first_line(path: &Path) -> (UnixStream, String) {
+    let stream = UnixStream::connect(path).unwrap();
+    let limit = Some(Duration::from_secs(60));
+    stream.set_read_timeout(limit).unwrap();
+    let mut line = String::new();
+    BufReader::new(&stream).read_line(&mut line).unwrap();
+    (stream, line)
+}
+
+#[test]
+fn each_socket_has_places_of_its_own() {
+    let folder = std::env::temp_dir().join(format!("manyhands-places-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let [one, other] = ["1.sock", "2.sock"].map(|name| folder.join(name));
+    let sockets = [&one, &other].map(serve_at).map(Result::ok);
+    assert_eq!(sockets, [Some(()); 2]);
+    let held: Vec<_> = (0..CONNECTIONS_MAX).map(|_| first_line(&one)).collect();
+    assert!(
+        held.iter()
+            .all(|(_, line)| line.contains("manyhands_inspect"))
+    );
+    assert_eq!(error_of(&first_line(&one).1), "busy");
+    assert!(first_line(&other).1.contains("manyhands_inspect"));
+    drop(held);
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
