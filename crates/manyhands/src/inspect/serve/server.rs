@@ -161,7 +161,14 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
 }
 
 /// Answers requests until the other side is done, or says nothing for too long.
-fn answer_all(stream: &UnixStream, mut answers: BufWriter<&UnixStream>) -> io::Result<()> {
+fn answer_all(stream: &UnixStream, mut answers: BufWriter<impl Write>) -> io::Result<()> {
+    let answered = answer_each(stream, &mut answers);
+    // What the other side has not taken in its time is not offered again, as it would be where this is dropped.
+    drop(answers.into_parts());
+    answered
+}
+
+fn answer_each(stream: &UnixStream, answers: &mut impl Write) -> io::Result<()> {
     let mut requests = BufReader::new(stream);
     let mut memory = Memory::default();
     let mut line = Vec::new();
@@ -178,10 +185,10 @@ fn answer_all(stream: &UnixStream, mut answers: BufWriter<&UnixStream>) -> io::R
             } else {
                 wire::error("malformed", "a request ends with a line feed")
             };
-            say(&mut answers, &error)?;
+            say(answers, &error)?;
             return answers.flush();
         }
-        answer(&mut answers, &line, &mut memory)?;
+        answer(answers, &line, &mut memory)?;
         answers.flush()?;
     }
 }

@@ -4,7 +4,7 @@ use super::{
     CONNECTIONS_MAX, REQUEST_BYTES_MAX, SILENCE_LIMIT, answer_all, converse, may_look, serve_at,
 };
 use miniserde::json::{self, Value};
-use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -132,6 +132,30 @@ fn a_client_that_stays_and_says_nothing_is_left_when_its_time_is_over() {
     stream.set_read_timeout(short).unwrap();
     let ended = answer_all(&stream, BufWriter::new(&stream));
     assert_eq!(ended.unwrap_err().kind(), ErrorKind::WouldBlock);
+}
+
+/// A client that takes nothing, with how often it was offered something.
+struct TakesNothing<'a>(&'a mut u32);
+
+impl Write for TakesNothing<'_> {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        *self.0 += 1;
+        Err(ErrorKind::WouldBlock.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_left_when_its_time_is_over_once() {
+    let (client, stream) = UnixStream::pair().unwrap();
+    (&client).write_all(b"{}\n").unwrap();
+    let mut offered = 0;
+    let ended = answer_all(&stream, BufWriter::new(TakesNothing(&mut offered)));
+    assert_eq!(ended.unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert_eq!(offered, 1);
 }
 
 /// The first line of a new connection there.
