@@ -261,6 +261,18 @@ fn a_thread_outside_that_joins_a_task_is_shown_as_its_waiter() {
 }
 
 #[test]
+fn a_thread_outside_that_waits_at_a_channel_is_blocked_and_does_not_run() {
+    diagnostics::open();
+    let (sender, receiver) = channel::bounded::<u32>(1);
+    let receives = std::thread::Builder::new().name("thread: receives".to_owned());
+    let receives = receives.spawn(move || receiver.recv_blocking()).unwrap();
+    let listed = in_state("thread: receives", TaskState::Blocked);
+    assert_eq!(listed.waits[0].kind, WaitKind::Receive);
+    sender.send_blocking(7).unwrap();
+    assert_eq!(receives.join().unwrap(), Ok(7));
+}
+
+#[test]
 fn a_wait_with_a_time_limit_is_two_waits() {
     diagnostics::open();
     let slow = spawn("limit: slow", pending::<()>());

@@ -15,6 +15,7 @@ pub(crate) fn blocking<R>(sleep: impl FnOnce() -> R) -> R {
     if let Some(slot) = current::slot() {
         return wait::blocked(slot, sleep);
     }
+    let _recorded = crate::recording::thread_blocks();
     sleep()
 }
 
