@@ -260,7 +260,7 @@ const COUNTERS: &[Number<u64>] = &[
     Number::new(
         "manyhands_long_jobs_total",
         Unit::Count,
-        "computations that kept a worker while other work waited",
+        "computations that kept a worker while every place was taken",
         |metrics| metrics.long_jobs,
     ),
     Number::new(

@@ -19,9 +19,10 @@
 //! The environment variable `MANYHANDS_INSPECT` does all three if it is neither empty nor `0` when the first runtime is made,
 //! and with the value `control` it calls `allow_control` as well. Recording does not end before the program does.
 //!
-//! Futures and closures with a handle are recorded as tasks, and so are futures of scopes, and external threads while they
-//! wait for a task. Closures of [`run_detached`](crate::task::run_detached) and of a scope, halves of a join and
-//! blocks of loops are not tasks. A task that was spawned before recording was opened appears when it next runs.
+//! Futures and closures with a handle are recorded as tasks, and so are futures of scopes, and threads outside of any task
+//! while they wait for one, for a scope of futures, at a channel, or in a `block_on`. Closures of
+//! [`run_detached`](crate::task::run_detached) and of a scope, halves of a join and blocks of loops are not tasks. A task
+//! that was spawned before recording was opened appears when it next runs.
 //!
 //! # What a task waits for
 //! The waits of this library record themselves: tasks, groups of them, channels, completions, timers and

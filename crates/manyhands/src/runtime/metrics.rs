@@ -47,7 +47,8 @@ pub struct Metrics {
     /// Tasks that wait in queues that belong to no worker: those from external threads, and those with a priority. Each
     /// queue is counted up to 10,000.
     pub queued_outside: usize,
-    /// Tasks that wait in the queues of workers and callers, including those that only one worker may run.
+    /// Tasks that wait in the queues of workers and callers, including those that only one worker may run. Each queue is
+    /// counted up to 10,000.
     #[doc(alias = "PendingWorkItemCount")]
     pub queued: usize,
     /// How often a thread stole from another one: the second half of a join, or a run of tasks. Closures of a scope
@@ -73,8 +74,8 @@ pub struct Metrics {
     pub timers_late: Duration,
     /// How late the latest of them was.
     pub timer_latest: Duration,
-    /// Total of the pieces of work completed: tasks, closures of scopes, stolen halves of joins, calls
-    /// helped with, blocks of shared loops. What its caller ran alone is not counted, to cost nothing.
+    /// Total of the pieces of work completed: closures of tasks and of scopes, polls of futures, stolen halves of joins,
+    /// calls helped with, blocks of shared loops. What its caller ran alone is not counted, to cost nothing.
     #[doc(alias = "CompletedWorkItemCount")]
     pub completed: u64,
     /// How often a thread found one of the runtime's own locks taken: those of the task queues, of scopes, and of

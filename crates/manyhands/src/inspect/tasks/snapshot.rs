@@ -102,7 +102,8 @@ pub struct TaskSnapshot {
     pub last_waker: Option<LastWaker>,
     /// What it waits for: any one of these lets it go on. What is outside this library comes last.
     pub waits: Vec<WaitSnapshot>,
-    /// Recorded waits beyond the eight that are kept, first those inside combinators.
+    /// Recorded waits beyond the eight that are kept, first those inside combinators. One counts for each time that it was
+    /// polled in the last poll of the task, also if it was given up in that.
     pub waits_left_out: u32,
     /// The frames that it is in, each behind the one around it.
     pub frames: Vec<FrameSnapshot>,

@@ -34,7 +34,7 @@ pub(crate) fn long_job(
     guarded(|| {
         tracing::debug!(
             target: "manyhands::long_job", runtime, ?running_for, worker, spawned_at,
-            "a computation keeps a worker while other work waits"
+            "a computation keeps a worker while every place is taken"
         );
     });
 }

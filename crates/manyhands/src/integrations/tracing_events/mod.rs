@@ -6,7 +6,7 @@
 //! |---|---|---|---|
 //! | event: the number of threads has changed, or could not | `DEBUG` | `manyhands::threads` | `runtime`, `threads`, `reason` (a [`ThreadChangeReason`](crate::diagnostics::ThreadChangeReason)) |
 //! | event: the pool cannot go on, and which threads wait for what | `ERROR` | `manyhands::stall` | `runtime`, `stall` (a [`Stall`](crate::diagnostics::Stall)) |
-//! | event: a computation keeps a worker while other work waits | `DEBUG` | `manyhands::long_job` | `runtime`, `running_for`, `worker` unless it is a caller from outside, `spawned_at` if it is a task |
+//! | event: a computation keeps a worker while every place is taken | `DEBUG` | `manyhands::long_job` | `runtime`, `running_for`, `worker` unless it is a caller from outside, `spawned_at` if it is a task |
 //! | event: a panic that nobody takes | `WARN` | `manyhands::panic` | `panic` (the message), `spawned_at` if it is the result of a task |
 //! | span `task`: one run of a task's closure, or one poll of its future | `TRACE` | `manyhands::task` | `id` (a [`TaskId`](crate::task::TaskId)), `name` if it has one, `spawned_at` |
 //!

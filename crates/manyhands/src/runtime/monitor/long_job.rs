@@ -1,11 +1,11 @@
-//! Long jobs, as users see them: computations that keep a worker while other work waits.
+//! Long jobs, as users see them: computations that keep a worker while every place is taken.
 //!
 //! Not here: detecting them (`starved.rs`).
 
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
-/// A computation that kept a worker for more than 10 ms while other work waited; see
+/// A computation that kept a worker for more than 10 ms while every place was taken, whether or not other work waited; see
 /// [`Runtime::long_jobs`](crate::Runtime::long_jobs).
 ///
 /// Example: see [`Runtime::long_jobs`](crate::Runtime::long_jobs).

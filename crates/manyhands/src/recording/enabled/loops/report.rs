@@ -23,7 +23,7 @@ pub struct LoopReport {
     pub items: u64,
     /// How long the call took; of an async loop, the time from the first poll to the end of the last item.
     pub elapsed: Duration,
-    /// The threads that ran them, in the order in which they ended.
+    /// The threads that joined it, in the order in which they ended. One that joined late may have run no item.
     pub runners: Vec<RunnerReport>,
     /// How many threads could have run it at once; 1 if it was not opened to others. Of an async loop, how many calls could
     /// run at once at the end.
