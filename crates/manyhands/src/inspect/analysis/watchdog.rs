@@ -33,9 +33,8 @@ pub fn start_watchdog(period: Duration) -> io::Result<()> {
     if *is_watched {
         return Ok(());
     }
-    let between_looks = between_looks(period);
     let builder = thread::Builder::new().name("manyhands-watchdog".to_owned());
-    builder.spawn(move || look_for_ever(between_looks))?;
+    builder.spawn(move || look_for_ever(between_looks(period)))?;
     *is_watched = true;
     Ok(())
 }

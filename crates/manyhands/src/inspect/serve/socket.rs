@@ -58,8 +58,7 @@ fn remove_stale(folder: &Path) {
         return;
     };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        let extension = path.extension();
-        if extension.is_some_and(|extension| extension == EXTENSION) && is_stale(&path) {
+        if path.extension().is_some_and(|found| found == EXTENSION) && is_stale(&path) {
             // If it is gone already, another process has done it.
             let _ = fs::remove_file(path);
         }

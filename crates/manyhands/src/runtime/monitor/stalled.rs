@@ -15,8 +15,8 @@ use std::time::Instant;
 pub(super) struct Stalls {
     /// Since when a worker that was woken or started has not run yet, at all sweeps with work that waits.
     on_its_way: Option<Instant>,
-    /// While no thread can go on: since when, and whether that was reported.
-    stalled: Option<(Instant, bool)>,
+    /// While no thread can go on: since when, whether that was reported, and how much was completed by then.
+    stalled: Option<(Instant, bool, u64)>,
 }
 
 impl Stalls {
@@ -57,7 +57,11 @@ impl Stalls {
             self.end();
             return false;
         }
-        let (since, is_reported) = self.stalled.get_or_insert((now, false));
+        let completed = shared.all_slots().map(|slot| slot.counters.finished.read());
+        let completed = completed.sum();
+        // Else it has gone on since the last sweep, and stalls again.
+        self.stalled.take_if(|stalled| stalled.2 != completed);
+        let (since, is_reported, _) = self.stalled.get_or_insert((now, false, completed));
         if !*is_reported && now.saturating_duration_since(*since) >= STALLED_AFTER {
             *is_reported = true;
             let stall = Stall::of(shared);

@@ -212,6 +212,35 @@ fn a_stall_is_reported_once_after_a_time_and_again_when_the_pool_has_gone_on() {
 }
 
 #[test]
+fn a_stall_that_begins_as_another_one_ends_is_reported_too() {
+    let (runtime, stalls) = stalling();
+    let mut sweeper = Sweeper::default();
+    let mut at = clock::now();
+    let mut reported_after = |passed| {
+        at += passed;
+        let sweep = sweeper.sweep_at(runtime.shared(), at);
+        (sweep, stalls.try_iter().count())
+    };
+    let blocked_before = |queued| {
+        wait_until("it is blocked", || {
+            let now = runtime.metrics();
+            (now.blocked, now.queued + now.queued_outside) == (1, queued)
+        });
+    };
+    let [first, second, third] = [(); 3].map(|()| Occupying::begin(&runtime));
+    blocked_before(2);
+    assert_eq!(reported_after(STALLED_AFTER), (Sweep::Busy, 0));
+    assert_eq!(reported_after(STALLED_AFTER), (Sweep::Busy, 1));
+    // No sweep sees a thread run.
+    first.end();
+    blocked_before(1);
+    assert_eq!(reported_after(STALLED_AFTER), (Sweep::Busy, 0));
+    assert_eq!(reported_after(STALLED_AFTER), (Sweep::Busy, 1));
+    second.end();
+    third.end();
+}
+
+#[test]
 fn where_all_are_blocked_a_worker_is_woken_although_one_counts_as_searching() {
     let runtime = without_monitor();
     let idle = &runtime.shared().idle;
