@@ -2,7 +2,7 @@
 
 use crate::support::{Ledger, blow, few_settings, panics, wait_until, within_limit};
 use futures::StreamExt as _;
-use manyhands::query::{ExecutionMode, Merge, prelude::*};
+use manyhands::query::{self, ExecutionMode, Merge, prelude::*};
 use manyhands::{Runtime, cancel, parallel, task};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -416,5 +416,20 @@ fn a_stream_that_nobody_reads_keeps_no_runtime_from_ending() {
         assert_eq!(items.next(), Some(0));
         drop(runtime);
         assert!(panics(|| while items.next().is_some() {}));
+    });
+}
+
+#[test]
+fn a_stream_of_which_no_item_ever_comes_keeps_no_runtime_from_ending() {
+    within_limit(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let of_query =
+            runtime.install(|| (0..u64::MAX).into_par_query().filter(|_| false).stream());
+        let source = query::from_stream(futures::stream::repeat(0));
+        let of_stream = runtime.install(|| source.filter(|_| false).stream());
+        runtime.install(|| task::spawn(async {})).join().unwrap();
+        drop(runtime);
+        assert!(panics(|| _ = of_query.into_iter().next()));
+        assert!(panics(|| _ = of_stream.into_iter().next()));
     });
 }

@@ -12,7 +12,7 @@ use crate::query::terminal::steps::{STEP_NANOS, Steps};
 use crate::query::{ExecutionMode, Items, Merge, Pipeline, Query, QueryRun};
 use crate::runtime::Runtime;
 use crate::sync::{Mutex, lock};
-use crate::task::runtime_handle::Handle;
+use crate::task::{self, runtime_handle::Handle};
 use crate::time;
 use futures_core::Stream as Source;
 use std::fmt;
@@ -303,7 +303,13 @@ impl<S: Source, P: Pipeline> AsyncQuery<S, P> {
                 let Some(items) = steps.step(&run) else {
                     break;
                 };
-                if !items.is_empty() && sender.send(items).await.is_err() || is_last {
+                if items.is_empty() {
+                    // The source may always have an item, and none may pass.
+                    task::yield_now().await;
+                } else if sender.send(items).await.is_err() {
+                    break;
+                }
+                if is_last {
                     break;
                 }
             }

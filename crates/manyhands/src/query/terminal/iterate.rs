@@ -256,9 +256,14 @@ where
         Stream::made_by(&runtime, |sender, token| async move {
             let mut steps = Steps::new(pipeline, run);
             let run = run.while_wanted(&token);
-            while let Some(items) = steps.next(&run)
-                && sender.send(items).await.is_ok()
-            {}
+            while let Some(items) = steps.step(&run) {
+                if items.is_empty() {
+                    // Nothing may ever come.
+                    task::yield_now().await;
+                } else if sender.send(items).await.is_err() {
+                    break;
+                }
+            }
         })
     }
 }
