@@ -51,7 +51,7 @@ impl<E: Ending> Options<'_, E> {
                 drop(sum);
                 last
             };
-            scan_all(rest, first.clone(), &scan, &add, &self.called_here());
+            scan_all(rest, || first.clone(), &scan, &add, &self.called_here());
         }
         self.ending.conclude(Some(()))
     }
@@ -75,7 +75,7 @@ impl<E: Ending> Options<'_, E> {
             }
             sum
         };
-        let sum = scan_all(items, first, &scan, &add, &self.called_here());
+        let sum = scan_all(items, || first, &scan, &add, &self.called_here());
         // First: the compiler leaks what is returned if a drop panics after that.
         drop(add);
         self.ending.conclude(sum)
@@ -86,7 +86,7 @@ impl<E: Ending> Options<'_, E> {
 /// segment.
 fn scan_all<T: Clone + Send, E: Ending>(
     items: &mut [T],
-    first: T,
+    first: impl FnOnce() -> T,
     scan: &(impl Fn(&mut [T], T) -> T + Sync),
     add: &(impl Fn(&T, &T) -> T + Sync),
     options: &Options<'_, E>,
@@ -97,7 +97,7 @@ fn scan_all<T: Clone + Send, E: Ending>(
     let _entered = options.runtime.map(|runtime| runtime.enter());
     let (probe, rest) = items.split_at_mut(items.len().min(PROBE_LEN));
     let begun = clock::ticks();
-    let first = scan(probe, first);
+    let first = scan(probe, first());
     let left = clock::ticks().saturating_sub(begun) * (rest.len() / PROBE_LEN) as u64;
     let pays = left > clock::ticks_in(SHARED_NANOS_MIN) && pays_to_share(left);
     let runners = if pays { options.runners(workers()) } else { 1 };

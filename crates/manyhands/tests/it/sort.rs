@@ -242,5 +242,10 @@ fn a_sort_or_a_scan_that_is_cancelled_before_calls_nothing() {
             options.exclusive_scan(&mut items, 0, add).unwrap_err();
             assert_eq!(items, before);
         }
+        let clones = AtomicUsize::new(0);
+        let add = |_: &Summand<'_>, _: &Summand<'_>| -> Summand<'_> { blow("added") };
+        let mut items = [1, 2].map(|n| Summand(n, &clones));
+        options.inclusive_scan(&mut items, add).unwrap_err();
+        assert_eq!(clones.into_inner(), 0, "clones");
     });
 }
