@@ -74,31 +74,33 @@ pub(super) fn opens_at(begun: u64, expected: u64) -> u64 {
     begun.saturating_add(expected.saturating_mul(2))
 }
 
-/// As many items of this cost as take about a tenth of a microsecond, at least one.
+/// As many items of this cost as take about four tenths of a microsecond, at least one.
 #[inline]
 pub(super) fn brief_block(cost: u64) -> u64 {
-    // A sixteenth of the longest short call.
-    1 << (SHORT_COST_MAX.ilog2() - 4).saturating_sub(cost.max(1).ilog2())
+    // A quarter of the longest short call.
+    1 << (SHORT_COST_MAX.ilog2() - 2).saturating_sub(cost.max(1).ilog2())
 }
 
-/// How many items a caller that runs alone claims when it has run `done`: few beside those, whatever the items were expected
-/// to take. Where that was next to nothing, claiming would take longer than the items; so there it is many times as many, until
-/// the monitor has looked, since so short a call is over before.
+/// How many items a caller that runs alone claims when it has run `done`. A call as short as was expected is over before the
+/// monitor looks. Until then the caller claims as many again, or many times as many where they were expected to take next to
+/// nothing: a claim takes as long as some of them. Later it claims few beside those that are done, whatever they were expected
+/// to take.
 #[inline]
 pub(super) fn next_claim(done: u64, block_max: u64, is_seen: impl FnOnce() -> bool) -> u64 {
-    let claim = if block_max < TINY_ITEMS || is_seen() {
-        1 + done / 4
-    } else {
-        (7 * done).max(1)
-    };
-    block_max.min(claim)
+    if is_seen() {
+        return (1 + done / 4).min(block_max / 4).max(1);
+    }
+    let times = if block_max < TINY_ITEMS { 1 } else { 7 };
+    (times * done).max(1).min(block_max)
 }
 
 /// The first block of a runner of a shared loop. The rate may be that of other items, so it is small.
 pub(super) fn first_block(rate: Rate) -> u32 {
     match rate {
         Rate::UNKNOWN => 1,
-        Rate(cost) => u32::try_from(brief_block(cost)).unwrap_or(u32::MAX),
+        Rate(cost) => u32::try_from(brief_block(cost) / 4)
+            .unwrap_or(u32::MAX)
+            .max(1),
     }
 }
 
@@ -263,7 +265,7 @@ const SHORT_COST_MAX: u64 = if cfg!(all(target_arch = "x86_64", not(miri))) {
     SHARE_NANOS_MIN << 10
 };
 /// As many items that take about a nanosecond or two fit in a block of a caller alone.
-const TINY_ITEMS: u64 = 64;
+const TINY_ITEMS: u64 = 256;
 /// Runners beyond the number of workers: those that compensate for blocked ones. With two workers their ranges fit in the frame.
 const RUNNERS_SPARE: usize = 6;
 /// The same, where bodies may wait for one another, or for the next item.
@@ -381,9 +383,11 @@ mod tests {
             })
         };
         assert_eq!(claims(1, false), [1; 6]);
-        assert_eq!(claims(TINY_ITEMS - 1, false), [1, 1, 1, 1, 2, 2]);
+        assert_eq!(claims(8, false), [1, 1, 2, 4, 8, 8]);
+        assert_eq!(claims(8, true), [1, 1, 1, 1, 2, 2]);
+        assert_eq!(claims(TINY_ITEMS / 2, false), [1, 1, 2, 4, 8, 16]);
+        assert_eq!(claims(TINY_ITEMS, false), [1, 7, 56, 256, 256, 256]);
         assert_eq!(claims(TINY_ITEMS, true), [1, 1, 1, 1, 2, 2]);
-        assert_eq!(claims(TINY_ITEMS, false), [1, 7, 56, 64, 64, 64]);
     }
 
     #[test]

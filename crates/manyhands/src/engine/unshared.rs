@@ -1,9 +1,9 @@
 //! A call, or the beginning of one, that its caller runs alone.
 //!
-//! The caller goes through the positions in small blocks: single items first, then a quarter of what is done, up to as many
-//! as were expected to take a tenth of a microsecond. Between two blocks the monitor may take the positions that follow. It makes
-//! a fork of them: the worker that runs it shares them as a loop of its own, and the caller helps it when it has done its own
-//! block.
+//! The caller goes through the positions in small blocks: single items first, then as many as are done, up to what was
+//! expected to take four tenths of a microsecond; and fewer once the monitor has looked. Between two blocks the monitor may take
+//! the positions that follow. It makes a fork of them: the worker that runs it shares them as a loop of its own, and the caller
+//! helps it when it has done its own block.
 //!
 //! Not here: which thread takes which positions, and why none is lost (`runtime/fork_join/unshared_calls.rs`).
 //!
