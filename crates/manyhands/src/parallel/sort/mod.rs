@@ -104,7 +104,9 @@ impl<E: Ending> Options<'_, E> {
         let stateless = self.local(|| (), |()| ());
         let keyed = |position, item: &mut T, (): &mut ()| Some((key(item), to_usize(position)));
         let keys = map::collect(&mut *items, &stateless, self.ending, keyed);
-        let mut keys = keys.unwrap_or_default();
+        let Some(mut keys) = keys else {
+            return self.ending.conclude(None);
+        };
         // The number breaks ties, so that an unstable sort suffices.
         self.sort_unstable(&mut keys);
         if self.ending.cancelled().is_none() {

@@ -78,8 +78,11 @@ where
 
     fn into_feed(self) -> Self::Feed {
         let Self { start, end } = self;
-        let len = (start < end).then(|| end.distance_from(start));
-        let len = len.unwrap_or(0);
+        let len = if start < end {
+            end.distance_from(start)
+        } else {
+            0
+        };
         ByPosition(Indices { start, len })
     }
 }
@@ -95,8 +98,11 @@ where
         // An inclusive range that was iterated to its end is empty, though its bounds do not show it.
         let is_empty = self.is_empty();
         let (start, end) = self.into_inner();
-        let len = (!is_empty).then(|| end.distance_from(start).saturating_add(1));
-        let len = len.unwrap_or(0);
+        let len = if is_empty {
+            0
+        } else {
+            end.distance_from(start).saturating_add(1)
+        };
         ByPosition(Indices { start, len })
     }
 }

@@ -157,10 +157,13 @@ impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Ending + 'scope> Taker<'_, 'sc
         if let Some(steps) = offered {
             return self.exchange.make(steps);
         }
-        let made = self.made.as_ref().map(|(_, made)| made.recv_blocking());
-        let made = made.and_then(Result::ok);
-        let made = made.expect("the channel is there from the first offer on");
-        made.unwrap_or_else(|payload| resume_unwind(payload))
+        let channel = self.made.as_ref();
+        let made = channel.map(|(_, receiver)| receiver.recv_blocking());
+        match made {
+            Some(Ok(Ok(made))) => made,
+            Some(Ok(Err(payload))) => resume_unwind(payload),
+            Some(Err(_)) | None => unreachable!("the channel is there from the first offer on"),
+        }
     }
 }
 

@@ -178,17 +178,25 @@ fn stalling() -> (Runtime, Receiver<ThreadChangeReason>) {
     (runtime, stalls)
 }
 
+/// Sweeps when so much more time has passed, and counts the stalls that were reported.
+fn reports(
+    runtime: &Runtime,
+    stalls: &Receiver<ThreadChangeReason>,
+) -> impl FnMut(Duration) -> (Sweep, usize) {
+    let mut sweeper = Sweeper::default();
+    let mut at = clock::now();
+    move |passed| {
+        at += passed;
+        let sweep = sweeper.sweep_at(runtime.shared(), at);
+        (sweep, stalls.try_iter().count())
+    }
+}
+
 #[test]
 fn a_stall_is_reported_once_after_a_time_and_again_when_the_pool_has_gone_on() {
     let (runtime, stalls) = stalling();
     let idle = &runtime.shared().idle;
-    let mut sweeper = Sweeper::default();
-    let mut at = clock::now();
-    let mut reported_after = |passed| {
-        at += passed;
-        let sweep = sweeper.sweep_at(runtime.shared(), at);
-        (sweep, stalls.try_iter().count())
-    };
+    let mut reported_after = reports(&runtime, &stalls);
     let (moment, long) = (Duration::from_millis(1), STALLED_AFTER);
     let blocked = Occupying::begin(&runtime);
     wait_until("it is blocked", || runtime.metrics().blocked == 1);
@@ -214,13 +222,7 @@ fn a_stall_is_reported_once_after_a_time_and_again_when_the_pool_has_gone_on() {
 #[test]
 fn a_stall_that_begins_as_another_one_ends_is_reported_too() {
     let (runtime, stalls) = stalling();
-    let mut sweeper = Sweeper::default();
-    let mut at = clock::now();
-    let mut reported_after = |passed| {
-        at += passed;
-        let sweep = sweeper.sweep_at(runtime.shared(), at);
-        (sweep, stalls.try_iter().count())
-    };
+    let mut reported_after = reports(&runtime, &stalls);
     let blocked_before = |queued| {
         wait_until("it is blocked", || {
             let now = runtime.metrics();
