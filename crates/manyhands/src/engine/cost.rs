@@ -2,7 +2,7 @@
 //!
 //! Pure functions, with tests by table. What a call site has learnt chooses how a call begins: short, alone or shared.
 //! What the call itself shows decides how it goes on: the sizes of blocks, whether and with how many it is shared, whether its
-//! bodies contend. Every loop over positions or an iterator asks here. `docs/decisions/01` and `22` have the figures.
+//! bodies contend. Every loop over positions or an iterator asks here. `docs/decisions/01`, `22` and `29` have the figures.
 //!
 //! Not here: the measuring (`rate.rs`, `contention.rs`), what a wake costs (`runtime/policy.rs`), and where a call
 //! site's numbers are kept (`call_site`).
