@@ -12,6 +12,7 @@
 use crate::engine::{Consumer, Ending, Indexed};
 use crate::job::{catch, value_or_resume};
 use crate::query::{Items, QueryRun};
+use std::mem;
 
 /// A query up to some point, which gives items to the operator behind it. Sealed.
 ///
@@ -109,26 +110,24 @@ pub trait Breaker: Sized + Send {
 
 /// A breaker as a pipeline.
 #[derive(Debug)]
-pub struct Materialized<B: Breaker> {
-    /// Until its input is run.
-    closed: Option<B>,
-    /// From then on, unless the input has panicked.
-    opened: Option<Items<B::Positions>>,
+pub enum Materialized<B: Breaker> {
+    /// Its input was not run.
+    Closed(B),
+    Opened(Items<B::Positions>),
+    /// Its input has panicked.
+    Lost,
 }
 
 impl<B: Breaker> Materialized<B> {
     pub(crate) fn new(breaker: B) -> Self {
-        Self {
-            closed: Some(breaker),
-            opened: None,
-        }
+        Self::Closed(breaker)
     }
 
     /// Replaces the breaker by another one, made of this one before it was run.
     pub(crate) fn replaced<R: Breaker>(self, make: impl FnOnce(B) -> R) -> Materialized<R> {
-        Materialized {
-            closed: self.closed.map(make),
-            opened: None,
+        match self {
+            Self::Closed(breaker) => Materialized::new(make(breaker)),
+            Self::Opened(_) | Self::Lost => unreachable!("operators are added before any is run"),
         }
     }
 }
@@ -145,24 +144,30 @@ impl<B: Breaker> Pipeline for Materialized<B> {
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        if let Some(breaker) = self.closed.take() {
-            self.opened = Some(breaker.open(u64::MAX, run));
+        if let Self::Closed(_) = self {
+            let closed = mem::replace(self, Self::Lost);
+            *self = Self::Opened(closed.into_positions(u64::MAX, run));
         }
-        let opened = self.opened.as_mut();
-        opened.map_or(0, |items| items.drive(most, consumer, run))
+        match self {
+            Self::Opened(items) => items.drive(most, consumer, run),
+            Self::Closed(_) | Self::Lost => 0,
+        }
     }
 
+    #[inline]
     fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<B::Positions> {
-        match self.closed {
-            Some(breaker) => breaker.open(most, run),
-            None => self
-                .opened
-                .expect("a query that has panicked is not run again"),
+        match self {
+            Self::Closed(breaker) => breaker.open(most, run),
+            Self::Opened(items) => items,
+            Self::Lost => panic!("a query that has panicked is not run again"),
         }
     }
 
     fn explain(&self) -> String {
-        let parts = self.closed.as_ref().map(B::explain).unwrap_or_default();
+        let Self::Closed(breaker) = self else {
+            return String::new();
+        };
+        let parts = breaker.explain();
         parts.join(if B::IS_POSITIONAL {
             ", "
         } else {
