@@ -21,7 +21,7 @@ pub trait Integer: Copy + Send + Sync + Debug + PartialOrd {
     fn distance_from(self, start: Self) -> u64;
 }
 
-/// Indices `start`, `start + 1`, …
+/// Indices `start`, `start + 1`, … below an end of the same type, so that each block is a range: compilers vectorise that best.
 ///
 /// Of a range of 2^64 indices or more, only the first 2^64 - 1 are there.
 #[derive(Debug)]
@@ -43,29 +43,40 @@ where
 
     #[inline]
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = T> {
-        let (indices, highest) = self.part(start, end);
-        indices.chain(highest)
+        self.start.plus(start)..self.start.plus(end)
     }
 
     #[inline]
     unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = T> {
-        let (indices, highest) = self.part(start, end);
-        highest.into_iter().chain(indices.rev())
+        (self.start.plus(start)..self.start.plus(end)).rev()
     }
 }
 
-impl<T: Integer> Indices<T> {
-    /// The indices at `start..end`. Compilers vectorise a plain range. It cannot hold the type's highest value, so
-    /// that comes separately.
-    fn part(&self, start: u64, end: u64) -> (Range<T>, Option<T>) {
-        let (first, last) = (self.start.plus(start), self.start.plus(end));
-        let wraps = last <= first && start < end;
-        if wraps {
-            let highest = self.start.plus(end - 1);
-            (first..highest, Some(highest))
-        } else {
-            (first..last, None)
-        }
+/// As [`Indices`], perhaps up to the type's highest value, which no range has.
+#[derive(Debug)]
+pub struct IndicesThrough<T> {
+    start: T,
+    len: u64,
+}
+
+// SAFETY: a position's index is a value, made at each request.
+unsafe impl<T: Integer> Indexed for IndicesThrough<T> {
+    type Item = T;
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    #[inline]
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = T> {
+        let first = self.start;
+        (start..end).map(move |position| first.plus(position))
+    }
+
+    #[inline]
+    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = T> {
+        let first = self.start;
+        (start..end).rev().map(move |position| first.plus(position))
     }
 }
 
@@ -87,12 +98,9 @@ where
     }
 }
 
-impl<T: Integer> Source for RangeInclusive<T>
-where
-    Range<T>: DoubleEndedIterator<Item = T>,
-{
+impl<T: Integer> Source for RangeInclusive<T> {
     type Item = T;
-    type Feed = ByPosition<Indices<T>>;
+    type Feed = ByPosition<IndicesThrough<T>>;
 
     fn into_feed(self) -> Self::Feed {
         // An inclusive range that was iterated to its end is empty, though its bounds do not show it.
@@ -103,7 +111,7 @@ where
         } else {
             end.distance_from(start).saturating_add(1)
         };
-        ByPosition(Indices { start, len })
+        ByPosition(IndicesThrough { start, len })
     }
 }
 
@@ -141,15 +149,12 @@ integer! {
 
 #[cfg(test)]
 mod tests {
-    use super::{Indices, Integer};
+    use super::Integer;
     use crate::engine::Indexed;
     use crate::parallel::source::{Feed, Source};
-    use std::ops::Range;
+    use std::fmt::Debug;
 
-    fn check<T: Integer + PartialEq>(indices: &Indices<T>, expected: &[T])
-    where
-        Range<T>: DoubleEndedIterator<Item = T>,
-    {
+    fn check<T: Integer + PartialEq>(indices: &(impl Indexed<Item = T> + Debug), expected: &[T]) {
         assert_eq!(indices.len(), expected.len() as u64);
         for split in 0..=indices.len() {
             // SAFETY: indices are values; asking twice does no harm.
@@ -184,6 +189,7 @@ mod tests {
         );
         check(&(u128::MAX..=u128::MAX).into_feed().0, &[u128::MAX]);
         check(&(-2..2_i32).into_feed().0, &[-2, -1, 0, 1]);
+        check(&(253..u8::MAX).into_feed().0, &[253, 254]);
     }
 
     #[test]

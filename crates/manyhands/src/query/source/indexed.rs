@@ -3,7 +3,7 @@
 //! Unsafe: says which of them give one item at each position.
 
 use crate::parallel::source::producer::{Parts, Producer};
-use crate::parallel::source::range::{Indices, Integer};
+use crate::parallel::source::range::{Indices, IndicesThrough, Integer};
 use crate::parallel::source::{ByPosition, MutableItems, OwnedItems, SharedItems};
 use crate::query::source::IntoPipeline;
 use crate::query::{Items, Positional};
@@ -23,6 +23,9 @@ unsafe impl<T: Send> Positional for OwnedItems<T> {
 unsafe impl<P: Producer<Item: Send>> Positional for Parts<P> {}
 // SAFETY: an integer for each position.
 unsafe impl<T: Integer> Positional for Indices<T> where Range<T>: DoubleEndedIterator<Item = T> {}
+
+// SAFETY: an integer for each position.
+unsafe impl<T: Integer> Positional for IndicesThrough<T> {}
 
 impl<P: Positional> IntoPipeline for ByPosition<P> {
     type Pipeline = Items<P>;
