@@ -54,13 +54,13 @@ impl<R: Send> Consumer<R> for Filling<R> {
         // A copy, which no item that is written can change.
         let places = self.places;
         let mut block = Block { run, end: start };
-        for item in items {
+        items.for_each(|item| {
             let place = places.wrapping_add(block.end);
             // SAFETY: the engine gives each position once, and there is room for all positions. So no other
             // thread touches this entry now.
             unsafe { place.write(item) };
             block.end += 1;
-        }
+        });
     }
 
     #[inline]

@@ -142,7 +142,7 @@ pub use terminal::numbers::Number;
 // What the files of this folder name of each other.
 use consumer_adapter::{AdaptItem, ConsumerAdapter};
 use items::Items;
-use pipeline::{Breaker, Materialized, Positional, discard_both, drop_then};
+use pipeline::{Breaker, Materialized, Positional, drop_then};
 use run::{QueryRun, Settings};
 
 use crate::recording::Site;

@@ -10,7 +10,6 @@
 //! Unsafe: a promise about positions on which writing results in place depends.
 
 use crate::engine::{Consumer, Ending, Indexed};
-use crate::job::{catch, value_or_resume};
 use crate::query::{Items, QueryRun};
 use std::mem;
 
@@ -174,13 +173,6 @@ impl<B: Breaker> Pipeline for Materialized<B> {
             "; gathered; "
         })
     }
-}
-
-/// Discards what a left and a right source hold: also the right one's items, if the drop of a left one panics.
-pub(crate) fn discard_both(left: impl FnOnce(), right: impl FnOnce()) {
-    let discarded = catch(left);
-    right();
-    value_or_resume(discarded, Vec::new());
 }
 
 /// Drops what is not wanted before it returns the value, for the reason given at [`Pipeline::drive`].

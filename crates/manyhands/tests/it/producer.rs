@@ -273,3 +273,28 @@ fn collections_of_the_standard_library_are_sources_of_loops_and_queries() {
         );
     });
 }
+
+#[test]
+fn a_queue_whose_items_lie_in_two_slices_is_a_source_by_position() {
+    within(60, || {
+        let numbers = || 0..COUNT;
+        let mut ring: VecDeque<usize> = (COUNT / 3..COUNT).collect();
+        for number in (0..COUNT / 3).rev() {
+            ring.push_front(number);
+        }
+        assert!(!ring.as_slices().1.is_empty(), "it begins in the middle");
+        assert_eq!(parallel::map(&ring, |n| *n), Vec::from_iter(numbers()));
+        let last_first = ring.par_query().rev().map(|n| *n).to_vec();
+        assert_eq!(last_first, Vec::from_iter(numbers().rev()));
+        let beside = ring.par_query().zip(numbers()).skip(COUNT / 4);
+        assert!(beside.all(|(a, b)| *a == b));
+        parallel::for_each(&mut ring, |n| *n *= 2);
+        let ledger = Ledger::new(COUNT);
+        let mut counted: VecDeque<_> = ledger.make_all().into();
+        counted.rotate_left(COUNT / 3);
+        let taken = counted.into_par_query().take(COUNT / 2).map(drop);
+        assert_eq!(taken.count(), COUNT / 2);
+        ledger.assert_settled();
+        assert_eq!(parallel::map(ring, |n| n / 2), Vec::from_iter(numbers()));
+    });
+}

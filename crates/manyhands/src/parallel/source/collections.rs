@@ -1,13 +1,13 @@
-//! Maps, sets, queues and channels, by their own iterators; arrays, boxed slices and options, as vectors; borrowed vectors
-//! and arrays, as slices.
+//! Maps, sets, lists and channels, by their own iterators; arrays, boxed slices, options, queues and heaps, as vectors; what of
+//! them is borrowed, as slices.
 
 use crate::channel::{self, Receiver};
 use crate::parallel::source::{
-    ByPosition, FromIter, MutableItems, OwnedItems, SharedItems, Source, from_iter,
+    ByPosition, Chained, FromIter, MutableItems, OwnedItems, SharedItems, Source, from_iter,
 };
 use std::collections::{
-    BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque, binary_heap, btree_map,
-    btree_set, hash_map, hash_set, linked_list, vec_deque,
+    BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque, btree_map, btree_set,
+    hash_map, hash_set, linked_list,
 };
 
 /// Collections whose iterators are pulled in chunks. Moving an item out, or a reference to one, is quick, so it costs
@@ -36,11 +36,6 @@ collections! {
     ['a, T: Sync, S] &'a HashSet<T, S>, hash_set::Iter<'a, T>;
     [T: Send] BTreeSet<T>, btree_set::IntoIter<T>;
     ['a, T: Sync] &'a BTreeSet<T>, btree_set::Iter<'a, T>;
-    [T: Send] VecDeque<T>, vec_deque::IntoIter<T>;
-    ['a, T: Sync] &'a VecDeque<T>, vec_deque::Iter<'a, T>;
-    ['a, T: Send] &'a mut VecDeque<T>, vec_deque::IterMut<'a, T>;
-    [T: Send] BinaryHeap<T>, binary_heap::IntoIter<T>;
-    ['a, T: Sync] &'a BinaryHeap<T>, binary_heap::Iter<'a, T>;
     [T: Send] Receiver<T>, channel::IntoIter<T>;
     [T: Send] LinkedList<T>, linked_list::IntoIter<T>;
     ['a, T: Sync] &'a LinkedList<T>, linked_list::Iter<'a, T>;
@@ -64,8 +59,31 @@ by_position! {
     [T: Send, const N: usize] [T; N], T, OwnedItems<T>, Vec::from;
     [T: Send] Box<[T]>, T, OwnedItems<T>, <[T]>::into_vec;
     [T: Send] Option<T>, T, OwnedItems<T>, Vec::from_iter;
+    [T: Send] BinaryHeap<T>, T, OwnedItems<T>, BinaryHeap::into_vec;
+    ['a, T: Sync] &'a BinaryHeap<T>, &'a T, SharedItems<'a, T>, BinaryHeap::as_slice;
+    [T: Send] VecDeque<T>, T, OwnedItems<T>, Vec::from;
     ['a, T: Sync] &'a Vec<T>, &'a T, SharedItems<'a, T>, Vec::as_slice;
     ['a, T: Send] &'a mut Vec<T>, &'a mut T, MutableItems<'a, T>, Vec::as_mut_slice;
     ['a, T: Sync, const N: usize] &'a [T; N], &'a T, SharedItems<'a, T>, <[T; N]>::as_slice;
     ['a, T: Send, const N: usize] &'a mut [T; N], &'a mut T, MutableItems<'a, T>, <[T; N]>::as_mut_slice;
+}
+
+impl<'a, T: Sync> Source for &'a VecDeque<T> {
+    type Item = &'a T;
+    type Feed = ByPosition<Chained<SharedItems<'a, T>, SharedItems<'a, T>>>;
+
+    fn into_feed(self) -> Self::Feed {
+        let (front, back) = self.as_slices();
+        ByPosition(Chained(front.into_feed().0, back.into_feed().0))
+    }
+}
+
+impl<'a, T: Send> Source for &'a mut VecDeque<T> {
+    type Item = &'a mut T;
+    type Feed = ByPosition<Chained<MutableItems<'a, T>, MutableItems<'a, T>>>;
+
+    fn into_feed(self) -> Self::Feed {
+        let (front, back) = self.as_mut_slices();
+        ByPosition(Chained(front.into_feed().0, back.into_feed().0))
+    }
 }

@@ -6,6 +6,7 @@
 //!
 //! Not here: queries as sources of loops (`query/source/of_loops.rs`).
 
+pub(crate) mod chained;
 mod collections;
 mod iterator;
 pub(crate) mod leaves;
@@ -16,6 +17,7 @@ pub(crate) mod range;
 pub(crate) mod slice;
 pub(crate) mod turns;
 
+pub(crate) use chained::{Chained, discard_both};
 pub use iterator::{FromIter, from_iter};
 pub(crate) use owned::OwnedItems;
 pub use producer::Producer;

@@ -2,25 +2,22 @@
 //!
 //! # Ordering
 //! The flag is read after every runner has left, hence Relaxed.
-//!
-//! Unsafe: passes positions on.
 
-use crate::engine::{Consumer, Ending, Indexed, Runner};
-use crate::parallel::source::OwnedItems;
+use crate::engine::{Consumer, Ending, Runner};
+use crate::parallel::source::{Chained, OwnedItems};
 use crate::query::{
-    AdaptItem, ConsumerAdapter, IntoParQuery, Items, Order, Pipeline, Positional, Query, QueryRun,
-    discard_both,
+    AdaptItem, ConsumerAdapter, IntoParQuery, Items, Order, Pipeline, Query, QueryRun,
 };
 use crate::sync::atomic::{AtomicBool, Ordering};
 use std::ops::Range;
 
-/// See [`Query::chain`]. Also the positions of one source after those of another.
+/// See [`Query::chain`].
 #[derive(Debug)]
 pub struct Chain<P, Q>(pub(super) P, pub(super) Q);
 
 impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
     type Item = P::Item;
-    type Positions = Chain<P::Positions, Q::Positions>;
+    type Positions = Chained<P::Positions, Q::Positions>;
     const IS_POSITIONAL: bool = P::IS_POSITIONAL && Q::IS_POSITIONAL;
 
     fn drive<C: Consumer<P::Item>, E: Ending>(
@@ -44,7 +41,7 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
     fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let left = self.0.into_positions(most, run);
         let right = self.1.into_positions(most.saturating_sub(left.len()), run);
-        Items::new(Chain(left.release(), right.release()), "chain")
+        Items::new(Chained(left.release(), right.release()), "chain")
     }
 
     fn explain(&self) -> String {
@@ -83,59 +80,6 @@ impl<T> AdaptItem<T> for Later {
     }
 }
 
-impl<S: Indexed, R: Indexed> Chain<S, R> {
-    /// The parts of these positions in the left and in the right source.
-    fn split(&self, start: u64, end: u64) -> (Range<u64>, Range<u64>) {
-        let border = self.0.len();
-        let left = start.min(border)..end.min(border);
-        let right = start.max(border) - border..end.max(border) - border;
-        (left, right)
-    }
-}
-
-// SAFETY: positions are passed on to one of the two, one to one.
-unsafe impl<S: Indexed, R: Indexed<Item = S::Item>> Indexed for Chain<S, R> {
-    type Item = S::Item;
-
-    fn len(&self) -> u64 {
-        self.0.len().saturating_add(self.1.len())
-    }
-
-    #[inline]
-    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
-        let (left, right) = self.split(start, end);
-        // SAFETY: as promised by the caller.
-        let left = unsafe { self.0.block(left.start, left.end) };
-        // SAFETY: as promised by the caller.
-        left.chain(unsafe { self.1.block(right.start, right.end) })
-    }
-
-    #[inline]
-    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
-        let (left, right) = self.split(start, end);
-        // SAFETY: as promised by the caller.
-        let right = unsafe { self.1.block_backwards(right.start, right.end) };
-        // SAFETY: as promised by the caller.
-        right.chain(unsafe { self.0.block_backwards(left.start, left.end) })
-    }
-
-    unsafe fn discard(&self, start: u64, end: u64) {
-        let (left, mut right) = self.split(start, end);
-        if start < end && end == u64::MAX {
-            // What is behind more items than can be counted goes with the last one that can.
-            right.end = self.1.len();
-        }
-        // SAFETY: as promised by the caller.
-        let discard_left = || unsafe { self.0.discard(left.start, left.end) };
-        // SAFETY: as promised by the caller.
-        let discard_right = || unsafe { self.1.discard(right.start, right.end) };
-        discard_both(discard_left, discard_right);
-    }
-}
-
-// SAFETY: an item of one of the two for each position.
-unsafe impl<S: Positional, R: Positional<Item = S::Item>> Positional for Chain<S, R> {}
-
 /// See [`Query::default_if_empty`].
 #[derive(Debug)]
 pub struct DefaultIfEmpty<P, T> {
@@ -146,7 +90,7 @@ pub struct DefaultIfEmpty<P, T> {
 
 impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
     type Item = P::Item;
-    type Positions = Chain<P::Positions, OwnedItems<P::Item>>;
+    type Positions = Chained<P::Positions, OwnedItems<P::Item>>;
     const IS_POSITIONAL: bool = P::IS_POSITIONAL;
 
     fn drive<C: Consumer<P::Item>, E: Ending>(
@@ -179,7 +123,7 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
         let base = self.base.into_positions(most, run);
         let default = self.default.filter(|_| base.len() == 0);
         let default = OwnedItems::new(Vec::from_iter(default));
-        Items::new(Chain(base.release(), default), "default_if_empty")
+        Items::new(Chained(base.release(), default), "default_if_empty")
     }
 
     fn explain(&self) -> String {

@@ -3,10 +3,9 @@
 //! Unsafe: passes positions on.
 
 use crate::engine::{Ending, Indexed};
-use crate::parallel::source::to_usize;
+use crate::parallel::source::{discard_both, to_usize};
 use crate::query::{
     Breaker, IntoParQuery, Items, Materialized, Ordered, Pipeline, Positional, Query, QueryRun,
-    discard_both,
 };
 
 /// See [`Query::zip`].

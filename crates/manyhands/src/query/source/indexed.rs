@@ -4,7 +4,7 @@
 
 use crate::parallel::source::producer::{Parts, Producer};
 use crate::parallel::source::range::{Indices, IndicesThrough, Integer};
-use crate::parallel::source::{ByPosition, MutableItems, OwnedItems, SharedItems};
+use crate::parallel::source::{ByPosition, Chained, MutableItems, OwnedItems, SharedItems};
 use crate::query::source::IntoPipeline;
 use crate::query::{Items, Positional};
 use std::ops::Range;
@@ -19,11 +19,12 @@ unsafe impl<T: Send> Positional for OwnedItems<T> {
         Ok(self.into_items())
     }
 }
+// SAFETY: an item of one of the two for each position.
+unsafe impl<S: Positional, R: Positional<Item = S::Item>> Positional for Chained<S, R> {}
 // SAFETY: an item for each position, or a panic of the loop.
 unsafe impl<P: Producer<Item: Send>> Positional for Parts<P> {}
 // SAFETY: an integer for each position.
 unsafe impl<T: Integer> Positional for Indices<T> where Range<T>: DoubleEndedIterator<Item = T> {}
-
 // SAFETY: an integer for each position.
 unsafe impl<T: Integer> Positional for IndicesThrough<T> {}
 
