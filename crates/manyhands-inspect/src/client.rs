@@ -4,12 +4,12 @@ use crate::error::Error;
 use crate::groups::Groups;
 use crate::place;
 use crate::printable::harmless;
-use crate::reports::LoopReport;
 use crate::stacks::{RawPolledTask, RawStacks};
 use crate::tracked::Changes;
-use crate::wire::{Hello, Line, Refusal, Troubles, View, add};
+use crate::view::{Troubles, View, add};
+use manyhands_wire::{Hello, Line, LoopReport, PROTOCOL, Refusal};
 #[cfg(feature = "page")]
-use crate::wire::{Loop, Runtime};
+use manyhands_wire::{Loop, Runtime};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -89,16 +89,14 @@ impl Client {
                 Line::Starvation(starvation) => view.starvations.push(starvation),
                 Line::Report(report) => view.reports.push(report),
                 Line::End(end) => {
-                    add(&mut view.tasks_left_out, end.tasks_left_out);
-                    add(&mut view.channels_left_out, end.channels_left_out);
-                    add(&mut view.groups_left_out, end.groups_left_out);
+                    add(&mut view.tasks_left_out, end.tasks_left_out.unwrap_or(0));
+                    add(
+                        &mut view.channels_left_out,
+                        end.channels_left_out.unwrap_or(0),
+                    );
+                    add(&mut view.groups_left_out, end.groups_left_out.unwrap_or(0));
                 }
-                Line::Code(_)
-                | Line::Stack(_)
-                | Line::Leaf(_)
-                | Line::Gone(_)
-                | Line::Error(_)
-                | Line::Unknown(_) => {}
+                _ => {}
             }
             Ok(())
         })?;
@@ -188,7 +186,7 @@ impl Client {
         self.ask("{\"get\":\"groups\"}\n", |_, line| {
             match line {
                 Line::Group(group) => groups.groups.push(group),
-                Line::End(end) => groups.groups_left_out = end.groups_left_out,
+                Line::End(end) => groups.groups_left_out = end.groups_left_out.unwrap_or(0),
                 _ => {}
             }
             Ok(())
@@ -211,7 +209,7 @@ impl Client {
             }
             Ok(())
         })?;
-        stacks.code.foreign = self.foreign;
+        stacks.foreign = self.foreign;
         Ok(stacks)
     }
 
@@ -233,7 +231,7 @@ impl Client {
             }
             Ok(())
         })?;
-        polled.code.foreign = self.foreign;
+        polled.foreign = self.foreign;
         Ok(polled)
     }
 
@@ -246,7 +244,7 @@ impl Client {
         let tasks = format!("{{\"get\":\"snapshot\",\"tasks_max\":{tasks_max}}}\n");
         self.ask_for(&tasks, Size::of(tasks_max), |text, line| {
             if let Line::End(end) = &line {
-                add(&mut tasks_left_out, end.tasks_left_out);
+                add(&mut tasks_left_out, end.tasks_left_out.unwrap_or(0));
             }
             see(text, line)
         })?;
@@ -426,8 +424,6 @@ const DEADLOCKS: &str = "{\"get\":\"deadlocks\"}\n";
 const REPORTS: &str = "{\"get\":\"reports\"}\n";
 /// The code of the error that a program answers to what it does not know.
 const UNKNOWN_REQUEST: &str = "unknown_request";
-/// The version that this crate speaks.
-const PROTOCOL: u32 = 1;
 const LIMIT: Duration = Duration::from_secs(10);
 /// More than any line has, but that of a deadlock of many thousand tasks.
 const LINE_BYTES_MAX: u64 = 64 << 20;

@@ -6,8 +6,8 @@
 //!
 //! Not here: where the nodes are drawn (`svg.rs`).
 
-use crate::groups::Group;
-use crate::wire::{Channel, Frame, Task, View, add};
+use crate::view::{View, add};
+use manyhands_wire::{Channel, Frame, Group, Task};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The merged graph of a view.

@@ -2,7 +2,8 @@
 
 use crate::stacks::{Graph, graph};
 use crate::words::kind_words;
-use serde::{Deserialize, Serialize};
+use manyhands_wire::Group;
+use serde::Serialize;
 
 /// All tasks of a program, by where they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -13,101 +14,49 @@ pub struct Groups {
     pub groups_left_out: usize,
 }
 
-/// Tasks of the same type, spawned on the same line, in the same state, that wait for something of the same kind on the
-/// same line, in the same frames; if that is a group of tasks, for one of the same name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Group {
-    /// `future`, `closure`, or `thread` for threads that wait outside of any task.
-    pub kind: String,
-    /// The type of their closure or future, as in [`Task`](crate::Task).
-    #[serde(rename = "type", deserialize_with = "crate::wire::without_closure")]
-    pub type_name: String,
-    /// File, line and column of their spawning.
-    pub spawned_at: Option<String>,
-    /// `queued`, `running`, `waiting` or `blocked`.
-    pub state: String,
-    /// The kind of the first thing that they wait for; `outside` if nothing is recorded but they have wakers.
-    pub waits_for: Option<String>,
-    /// The name of the group of tasks that they wait for.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// File, line and column of this wait.
-    pub at: Option<String>,
-    /// The annotated frames around this wait, the outermost first.
-    #[serde(default)]
-    pub frames: Vec<GroupFrame>,
-    /// How many there are.
-    pub tasks: usize,
-    /// The numbers of some of them.
-    pub examples: Vec<String>,
-    /// Microseconds that one of them has been in this state, the longest.
-    pub longest_us: u64,
-}
-
-/// A part of the tasks of a group that the program has annotated.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GroupFrame {
-    /// Its name.
-    pub name: String,
-    /// File, line and column.
-    pub at: String,
-}
-
 impl Groups {
     /// Merges the groups as stacks are merged: by type, frames, and then by what they wait for. A member of a segment is the number
     /// of a group in `groups`; `stacks` counts tasks.
     #[must_use]
     pub fn graph(&self) -> Graph {
-        let calls: Vec<_> = self.groups.iter().map(Group::calls).collect();
+        let calls: Vec<_> = self.groups.iter().map(calls).collect();
         let weighted = self.groups.iter().zip(&calls);
         graph::merge_weighted(weighted.map(|(group, calls)| (group.tasks, calls.as_slice())))
     }
 }
 
-impl Group {
-    /// Names some of its tasks, such as `3, 9, …`.
-    #[must_use]
-    pub fn label(&self) -> String {
-        let more = if self.tasks > self.examples.len() {
-            ", …"
-        } else {
-            ""
-        };
-        format!("{}{more}", self.examples.join(", "))
-    }
-
-    fn calls(&self) -> Vec<graph::Call> {
-        let what = match self.kind.as_str() {
-            "thread" => "a thread outside of any task",
-            _ => &self.type_name,
-        };
-        let does = match (self.state.as_str(), &self.waits_for, &self.name) {
-            ("waiting" | "blocked", Some(kind), Some(name)) => {
-                format!("waits for {} '{name}'", kind_words(kind))
-            }
-            ("waiting" | "blocked", Some(kind), None) => format!("waits for {}", kind_words(kind)),
-            ("waiting", None, _) => "waits for something that is not recorded".to_owned(),
-            (state, ..) => format!("is {state}"),
-        };
-        let call = |function: String, at: &Option<String>| graph::Call {
-            function,
-            at: at.clone(),
-        };
-        let frames = self.frames.iter().map(|frame| graph::Call {
-            function: frame.name.clone(),
-            at: Some(frame.at.clone()),
-        });
-        let mut calls = vec![call(what.to_owned(), &self.spawned_at)];
-        calls.extend(frames);
-        calls.push(call(does, &self.at));
-        calls
-    }
+fn calls(group: &Group) -> Vec<graph::Call> {
+    let what = match group.kind.as_str() {
+        "thread" => "a thread outside of any task",
+        _ => &group.type_name,
+    };
+    let does = match (group.state.as_str(), &group.waits_for, &group.name) {
+        ("waiting" | "blocked", Some(kind), Some(name)) => {
+            format!("waits for {} '{name}'", kind_words(kind))
+        }
+        ("waiting" | "blocked", Some(kind), None) => format!("waits for {}", kind_words(kind)),
+        ("waiting", None, _) => "waits for something that is not recorded".to_owned(),
+        (state, ..) => format!("is {state}"),
+    };
+    let call = |function: String, at: &Option<String>| graph::Call {
+        function,
+        at: at.clone(),
+    };
+    let frames = group.frames.iter().map(|frame| graph::Call {
+        function: frame.name.clone(),
+        at: Some(frame.at.clone()),
+    });
+    let mut calls = vec![call(what.to_owned(), &group.spawned_at)];
+    calls.extend(frames);
+    calls.push(call(does, &group.at));
+    calls
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Group, GroupFrame, Groups};
+    use super::Groups;
     use crate::stacks::merged_text;
+    use manyhands_wire::{Group, GroupFrame};
 
     fn group(type_name: &str, state: &str, waits_for: Option<&str>, tasks: usize) -> Group {
         Group {

@@ -4,8 +4,8 @@
 //! With the feature `page`, `serve_page` serves a page in the browser that shows the same while the program runs; with
 //! the feature `top`, `top` does so in the terminal.
 //!
-//! The types here are those of the protocol, described in `docs/inspect-protocol.md` of the repository. Fields that a
-//! newer program sends and this crate does not know are ignored.
+//! The types of what is received are those of `manyhands-wire`, whose lines are described in `docs/inspect-protocol.md` of
+//! the repository. Fields that a newer program sends and this crate does not know are ignored.
 //!
 //! # Examples
 //! ```no_run
@@ -50,28 +50,29 @@ mod timeline;
 mod top;
 #[cfg(unix)]
 mod tracked;
-mod wire;
+mod view;
 mod words;
 mod workers;
 
 #[cfg(unix)]
 pub use client::Client;
 pub use error::Error;
-pub use groups::{Group, GroupFrame, Groups};
+pub use groups::Groups;
+pub use manyhands_wire::{
+    Channel, Deadlock, Frame, Group, GroupFrame, Hello, InFlight, Load, Loop, LoopReport, Runtime,
+    Starvation, Task, Wait, Worker,
+};
 #[cfg(all(feature = "page", unix))]
 pub use page::{PageSettings, serve_page};
 #[cfg(unix)]
 pub use place::{default_path, only_path};
 #[cfg(unix)]
 pub use record::record_timeline;
-pub use reports::{InFlight, LoopReport};
 pub use text::text;
 pub use timeline::Timeline;
 #[cfg(all(feature = "top", unix))]
 pub use top::{TopSettings, top};
-pub use wire::{
-    Channel, Deadlock, Frame, Hello, Load, Loop, Runtime, Starvation, Task, View, Wait, Worker,
-};
+pub use view::View;
 
 /// Its code is checked as documentation, where there are stacks.
 #[cfg(all(

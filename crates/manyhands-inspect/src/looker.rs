@@ -4,13 +4,13 @@
 use crate::client::Client;
 use crate::error::Error;
 use crate::groups::Groups;
-use crate::reports::LoopReport;
 #[cfg(feature = "page")]
 use crate::sparing::Sparing;
 use crate::tracked::Tracked;
+use crate::view::{Troubles, View};
+use manyhands_wire::LoopReport;
 #[cfg(feature = "page")]
-use crate::wire::{Loop, Runtime, Task};
-use crate::wire::{Troubles, View};
+use manyhands_wire::{Loop, Runtime, Task};
 #[cfg(feature = "page")]
 use serde::Serialize;
 use std::path::PathBuf;

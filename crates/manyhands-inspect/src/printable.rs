@@ -1,16 +1,6 @@
 //! Text of others, made safe to show: a program that is looked at may send what its library would never send.
 
-/// Whether a terminal would obey the character, or a text could say something else with it than its letters do: one that
-/// turns the direction of writing, or that nobody sees.
-pub(crate) fn is_harmful(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        )
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{e0000}'..='\u{e007f}')
-}
+use manyhands_wire::is_harmful;
 
 /// A line of JSON whose texts have no harmful characters but line feeds and tabs, written as they are or as escapes. A
 /// program escapes names itself, so this changes only what is meant to harm.

@@ -4,85 +4,24 @@
 
 use crate::words::{PATH_CHARS_MAX, runners_of, short, tail, time};
 use comfy_table::{LineStyle, Table, TableStyle};
-use serde::{Deserialize, Serialize};
+use manyhands_wire::LoopReport;
 use std::fmt::Write;
 
-/// How the last loop of a place ran that has ended, and what kept it from being faster.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LoopReport {
-    /// The function that is its body, or in which the closure is written that is.
-    #[serde(deserialize_with = "crate::wire::without_closure")]
-    pub body: String,
-    /// File, line and column of the call.
-    pub called_at: String,
-    /// `scaled`, `too_short`, `too_few_items`, `shared_late`, `long_item`, `bodies_slow_each_other`, `source_slow`,
-    /// `helpers_elsewhere`, `off_processor`, `one_runner`, `no_place`; and of async loops `concurrency_set`,
-    /// `consumer_slow` or `stopped`.
-    pub verdict: String,
-    /// A sentence: how it ran.
-    pub ran: String,
-    /// A sentence: what kept it from being faster.
-    pub why: String,
-    /// How many items it had.
-    pub items: u64,
-    /// In how many blocks they were run; 0 of an async loop.
-    pub blocks: u64,
-    /// How many threads have run items; of an async loop, how many calls were in flight at most.
-    pub runners: usize,
-    /// How many threads could have run it at once, fewer than `runners` where one was added for another that blocked; 1 if it was not opened to others. Of an async loop, how many calls could
-    /// at its end.
-    pub threads: usize,
-    /// Microseconds that the call took.
-    pub elapsed_us: u64,
-    /// Microseconds that its runners ran items, summed.
-    pub busy_us: u64,
-    /// Microseconds in which the caller was alone.
-    pub alone_us: u64,
-    /// The time of the runner that worked longest, in per cent of the mean time; 100 is balanced.
-    pub imbalance_percent: u64,
-    /// The calls of an async loop.
-    #[serde(default)]
-    pub in_flight: Option<InFlight>,
-    /// How many loops of this place have ended, since the program keeps its reports.
-    pub calls: u64,
-    /// Microseconds since it has ended.
-    pub ended_us: u64,
+/// The verdict in words.
+pub(crate) fn verdict_words(report: &LoopReport) -> String {
+    report.verdict.replace('_', " ")
 }
 
-/// The calls of an async loop that were in flight at the same time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InFlight {
-    /// How many when the first one ended.
-    pub first: usize,
-    /// How many at most.
-    pub most: usize,
-    /// Their mean number, in hundredths.
-    pub mean_percent: u64,
-    /// Where the number that could run at once came from: `set`, `found`, `highest` or `not_found`.
-    pub limit: String,
-    /// Microseconds that one of the first calls took, the median.
-    pub first_us: u64,
-    /// Microseconds that one of the last calls took, the median.
-    pub last_us: u64,
+/// The time of the runner that worked longest, of the mean time; an async loop has no runners.
+pub(crate) fn imbalance(report: &LoopReport) -> String {
+    match report.in_flight {
+        None => format!("{} %", report.imbalance_percent),
+        Some(_) => String::from("–"),
+    }
 }
 
-impl LoopReport {
-    /// The verdict in words.
-    pub(crate) fn verdict_words(&self) -> String {
-        self.verdict.replace('_', " ")
-    }
-
-    /// The time of the runner that worked longest, of the mean time; an async loop has no runners.
-    pub(crate) fn imbalance(&self) -> String {
-        match self.in_flight {
-            None => format!("{} %", self.imbalance_percent),
-            Some(_) => String::from("–"),
-        }
-    }
-
-    pub(crate) fn ended_ago(&self) -> String {
-        format!("{} ago", time(self.ended_us))
-    }
+pub(crate) fn ended_ago(report: &LoopReport) -> String {
+    format!("{} ago", time(report.ended_us))
 }
 
 /// A table with the numbers, and below it the sentences; nothing if there is no report.
@@ -96,15 +35,15 @@ pub(crate) fn reports_text(reports: &[LoopReport]) -> String {
     for report in reports {
         table.add_row([
             short(&report.called_at).to_owned(),
-            report.verdict_words(),
+            verdict_words(report),
             report.items.to_string(),
             report.blocks.to_string(),
             runners_of(report.runners, report.threads),
             time(report.elapsed_us),
             time(report.alone_us),
-            report.imbalance(),
+            imbalance(report),
             report.calls.to_string(),
-            report.ended_ago(),
+            ended_ago(report),
             tail(&report.body, PATH_CHARS_MAX).to_owned(),
         ]);
     }
@@ -135,7 +74,8 @@ const STYLE: TableStyle =
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{LoopReport, reports_text};
+    use super::reports_text;
+    use manyhands_wire::LoopReport;
 
     /// A loop that was shared late.
     pub(crate) fn late() -> LoopReport {

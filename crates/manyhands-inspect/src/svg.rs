@@ -429,7 +429,7 @@ mod tests {
     use crate::graph::tests::task;
     use crate::stacks::Stacks;
     use crate::thread_graph::tests::thread;
-    use crate::wire::View;
+    use crate::view::View;
 
     fn graph(tasks: &[(usize, &[&str])]) -> Graph {
         let tasks = tasks.iter().map(|(number, waits)| {

@@ -3,9 +3,9 @@
 //! Not here: what is counted of it (`stacks/method_view.rs`).
 
 use crate::graph::{sentence, work};
-use crate::groups::Group;
 use crate::stacks::method_view::Walk;
-use crate::wire::{Task, View};
+use crate::view::View;
+use manyhands_wire::{Group, Task};
 use std::collections::HashMap;
 
 /// A walk of each task, or of each group if the program has sent these because it has more tasks than were asked for.
@@ -102,9 +102,10 @@ mod tests {
     use super::task_walks;
     use crate::graph::Graph;
     use crate::graph::tests::{group, task};
-    use crate::groups::{GroupFrame, Groups};
+    use crate::groups::Groups;
     use crate::stacks::method_view::{Walk, method_views};
-    use crate::wire::{Frame, Task, View};
+    use crate::view::View;
+    use manyhands_wire::{Frame, GroupFrame, Task};
 
     fn walks(view: &View) -> Vec<(usize, Vec<String>, Vec<String>)> {
         let line = |walk: Walk<'_>| {

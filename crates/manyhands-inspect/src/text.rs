@@ -3,7 +3,7 @@
 //! All text in a view is safe to print already: the program escapes what a terminal would obey.
 
 use crate::reports::reports_text;
-use crate::wire::{Channel, Runtime, Task, View};
+use crate::view::View;
 use crate::words::{
     PATH_CHARS_MAX, Resources, TASK_COLUMNS, TYPE_CHARS_MAX, deadlocked_tasks, frames_of, label,
     name_of_channel, percent_done, priority_of, runners_of, short, state_of_channel, tail, time,
@@ -11,6 +11,7 @@ use crate::words::{
 };
 use crate::workers::{TasksOfWorkers, threads_added};
 use comfy_table::{LineStyle, Table, TableStyle};
+use manyhands_wire::{Channel, Runtime, Task};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
@@ -280,8 +281,9 @@ const CHAIN_LEN_MAX: usize = 12;
 #[cfg(test)]
 mod tests {
     use super::text;
-    use crate::wire::tests::clerk;
-    use crate::wire::{Channel, Deadlock, Load, Loop, Runtime, Task, View, Wait, Worker};
+    use crate::view::View;
+    use crate::view::tests::clerk;
+    use manyhands_wire::{Channel, Deadlock, Load, Loop, Runtime, Task, Wait, Worker};
 
     fn task(number: &str, owner: Option<&str>) -> Task {
         let wait = |owner: &str| Wait {
@@ -323,10 +325,10 @@ mod tests {
             state: "running".to_owned(),
             task_spawned_at: Some("src/main.rs:7:1".to_owned()),
             queued: 4,
-            forks: 0,
             completed: 12,
             steals: 1,
             parks: 2,
+            ..Worker::default()
         };
         let runtime = Runtime {
             number: 1,
@@ -334,9 +336,8 @@ mod tests {
             limit: 2,
             queued_outside: 5,
             started_for_declared: 3,
-            started_for_detected: 0,
-            started_for_starved: 0,
             workers: vec![worker],
+            ..Runtime::default()
         };
         let ring = Deadlock {
             certain: true,

@@ -3,7 +3,8 @@
 //!
 //! Not here: when to look (`record.rs`).
 
-use crate::wire::{Task, View};
+use crate::view::View;
+use manyhands_wire::Task;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -231,7 +232,8 @@ fn state_of(task: &Task) -> String {
 #[cfg(test)]
 mod tests {
     use super::Timeline;
-    use crate::wire::{Runtime, View, Worker};
+    use crate::view::View;
+    use manyhands_wire::{Runtime, Worker};
     use serde_json::Value;
     use std::time::Duration;
 
@@ -245,22 +247,15 @@ mod tests {
             }
             .to_owned(),
             task_spawned_at: spawned_at.map(str::to_owned),
-            queued: 0,
-            forks: 0,
-            completed: 0,
-            steals: 0,
-            parks: 0,
+            ..Worker::default()
         };
         View {
             runtimes: vec![Runtime {
                 number: 1,
                 name: "office".to_owned(),
                 limit: 1,
-                queued_outside: 0,
-                started_for_declared: 0,
-                started_for_detected: 0,
-                started_for_starved: 0,
                 workers: vec![worker],
+                ..Runtime::default()
             }],
             ..View::default()
         }

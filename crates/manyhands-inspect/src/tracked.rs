@@ -4,7 +4,8 @@
 //!
 //! Not here: who asks for changes (`client.rs`), and how often (`looker.rs`).
 
-use crate::wire::{Channel, End, Gone, Loop, Runtime, Task, View};
+use crate::view::View;
+use manyhands_wire::{Channel, End, Gone, Loop, Runtime, Task};
 use std::collections::BTreeMap;
 #[cfg(feature = "page")]
 use std::collections::BTreeSet;
@@ -94,8 +95,8 @@ impl Tracked {
         self.rest = View {
             runtimes: changes.runtimes,
             loops: changes.loops,
-            tasks_left_out: changes.end.tasks_left_out,
-            channels_left_out: changes.end.channels_left_out,
+            tasks_left_out: changes.end.tasks_left_out.unwrap_or(0),
+            channels_left_out: changes.end.channels_left_out.unwrap_or(0),
             ..View::default()
         };
     }
@@ -194,7 +195,8 @@ fn micros(duration: Duration) -> u64 {
 mod tests {
     use super::{Changes, Duration, Tracked};
     use crate::graph::tests::{orders, task};
-    use crate::wire::{End, Gone, Task, View};
+    use crate::view::View;
+    use manyhands_wire::{End, Gone, Task};
 
     const BEGIN: Duration = Duration::from_secs(1);
 
@@ -230,7 +232,7 @@ mod tests {
         assert_eq!(numbers(&tracked.view(BEGIN)), ["4", "5", "100", "3.2"]);
         let mut ended = changes(Vec::new(), &["4", "5", "100", "3.2"]);
         ended.end = End {
-            tasks_left_out: 9,
+            tasks_left_out: Some(9),
             ..End::default()
         };
         tracked.apply(ended, BEGIN);

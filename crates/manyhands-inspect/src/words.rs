@@ -1,6 +1,7 @@
 //! How the values of a view are written, in tables and on screens.
 
-use crate::wire::{Channel, Load, Loop, Task, View, Wait};
+use crate::view::View;
+use manyhands_wire::{Channel, Load, Loop, Task, Wait};
 use std::collections::{HashMap, HashSet};
 
 /// Its name, or the end of its type's.
@@ -231,8 +232,9 @@ pub(crate) const TYPE_CHARS_MAX: usize = 32;
 #[cfg(test)]
 mod tests {
     use super::{Resources, frames_of, runners_of, short, tail, time, waits_of};
-    use crate::wire::tests::clerk;
-    use crate::wire::{Task, View, Wait};
+    use crate::view::View;
+    use crate::view::tests::clerk;
+    use manyhands_wire::{Task, Wait};
 
     #[test]
     fn tasks_that_wait_for_the_same_completion_name_each_other() {

@@ -1,6 +1,7 @@
 //! What tables of workers show that no single field says: which task a worker runs, and why threads were added.
 
-use crate::wire::{Runtime, Task, View, Worker};
+use crate::view::View;
+use manyhands_wire::{Runtime, Task, Worker};
 use std::collections::HashMap;
 
 /// The tasks that workers run.
@@ -51,18 +52,15 @@ pub(crate) fn threads_added(runtime: &Runtime) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{TasksOfWorkers, threads_added};
-    use crate::wire::{Runtime, Task, View, Worker};
+    use crate::view::View;
+    use manyhands_wire::{Runtime, Task, Worker};
 
     fn worker(index: Option<usize>, spawned_at: Option<&str>) -> Worker {
         Worker {
             index,
             state: "running".to_owned(),
             task_spawned_at: spawned_at.map(str::to_owned),
-            queued: 0,
-            forks: 0,
-            completed: 0,
-            steals: 0,
-            parks: 0,
+            ..Worker::default()
         }
     }
 
@@ -71,11 +69,9 @@ mod tests {
             number,
             name: "office".to_owned(),
             limit: 2,
-            queued_outside: 0,
             started_for_declared: 3,
-            started_for_detected: 0,
             started_for_starved: 1,
-            workers: Vec::new(),
+            ..Runtime::default()
         }
     }
 

@@ -32,16 +32,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     to_carl.send_blocking(anna)?;
 
     let found = wait_for_deadlock();
-    println!("{found}");
+    println!("{}", found.text);
     let names: Vec<_> = found
         .tasks
         .iter()
         .filter_map(|task| task.name.as_deref())
         .collect();
     assert_eq!(names.len(), 3, "{names:?}");
-    assert!(found.is_certain, "each waits for nothing else");
+    assert!(found.certain, "each waits for nothing else");
     for task in &found.tasks {
-        assert_eq!(task.waits[0].at.file(), file!(), "the line is in this file");
+        let at = &task.waits[0].at;
+        assert!(at.starts_with(file!()), "the line is in this file: {at}");
     }
 
     let process = std::process::id();

@@ -28,7 +28,7 @@
 //! The waits of this library record themselves: tasks, groups of them, channels, completions, timers and
 //! cancellations, each with the line of the program that waits. A wait for anything else, such as a socket of tokio, is
 //! not recorded. A task that has more wakers than recorded waits is said to wait for something
-//! [outside this library](crate::inspect::WaitKind::Outside), with the frame in which that is, if the program has named it.
+//! outside this library, with the frame in which that is, if the program has named it.
 //!
 //! [`framed`] names a part of a task. A task shows the frames that it went through when it was last polled, and each wait
 //! shows its frame.
@@ -82,12 +82,12 @@
 //!     let tasks = inspect::snapshot().tasks.into_iter();
 //!     let clerk = tasks.into_iter().find(|task| task.name.as_deref() == Some("clerk"));
 //!     match clerk {
-//!         Some(clerk) if clerk.state == inspect::TaskState::Waiting => break clerk,
+//!         Some(clerk) if clerk.state == "waiting" => break clerk,
 //!         _ => assert!(Instant::now() < deadline),
 //!     }
 //! };
 //! assert_eq!((clerk.polls, clerk.waits.len()), (1, 0));
-//! assert_eq!(clerk.spawned_at, Some(task.location()));
+//! assert_eq!(clerk.spawned_at, Some(task.location().to_string()));
 //! task.abort();
 //! # assert!(task.join().is_err());
 //! # }

@@ -37,7 +37,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// The crates that are published.
-const CRATES: &str = "manyhands manyhands-lab manyhands-page manyhands-inspect manyhands-metrics manyhands-nats manyhands-fleet \
+const CRATES: &str = "manyhands manyhands-wire manyhands-lab manyhands-page manyhands-inspect manyhands-metrics manyhands-nats manyhands-fleet \
                       manyhands-cluster manyhands-cli";
 
 /// Of a workspace of these folders, each with its name and version, in which each crate depends on the others in it.

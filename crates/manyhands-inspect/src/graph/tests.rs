@@ -1,9 +1,9 @@
 //! Graphs of small programs, and programs for other tests.
 
 use super::{Edge, Graph, NODES_MAX, NodeKind};
-use crate::groups::Group;
-use crate::wire::tests::clerk;
-use crate::wire::{Channel, Deadlock, Frame, Load, Task, View, Wait};
+use crate::view::View;
+use crate::view::tests::clerk;
+use manyhands_wire::{Channel, Deadlock, Frame, Group, Load, Task, Wait};
 
 /// A task that waits for each of these: an owner's number or a resource, prefixed by `@`.
 pub(crate) fn task(number: usize, spawned_at: &str, waits: &[&str]) -> Task {

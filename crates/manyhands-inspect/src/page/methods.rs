@@ -5,7 +5,7 @@ use crate::stacks::method_view::{MethodView, Walk, method_views};
 use crate::stacks::{Frames, Stacks};
 use crate::svg;
 use crate::task_walks::task_walks;
-use crate::wire::View;
+use crate::view::View;
 use serde::Serialize;
 
 /// What there is to choose from.
@@ -69,7 +69,7 @@ mod tests {
     use crate::graph::tests::task;
     use crate::stacks::Stacks;
     use crate::thread_graph::tests::thread;
-    use crate::wire::View;
+    use crate::view::View;
 
     fn listed(methods: &Methods) -> Vec<(&str, usize)> {
         let methods = methods.methods.iter();

@@ -24,7 +24,7 @@ use crate::page::looks::Looks;
 use crate::page::one_at_a_time::OneAtATime;
 use crate::page::threads::{EVERY, Threads, asking};
 use crate::record::record_timeline;
-use crate::wire::View;
+use crate::view::View;
 use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};

@@ -16,7 +16,7 @@ use crate::page::one_at_a_time::OneAtATime;
 use crate::page::threads::Threads;
 use crate::stacks::Stacks;
 use crate::thread_graph::tests::{thread, waiting};
-use crate::wire::View;
+use crate::view::View;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpStream};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! What an unwinder needs of a file with code: the sections that say how each function is left, and where they were
 //! to lie in memory.
 
-use super::record::Mapping;
 use framehop::{ExplicitModuleSectionInfo, Module};
+use manyhands_wire::Mapping;
 use object::{Object, ObjectSection, ObjectSegment, ReadCache, ReadRef, SegmentFlags, elf::PF_X};
 use std::fs::{self, File};
 use std::io::BufReader;

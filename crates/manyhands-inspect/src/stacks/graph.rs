@@ -4,7 +4,7 @@
 //! piece in which nothing branches or ends is one [`Segment`]. A function of the stacks alone: who they are of, threads or
 //! tasks, is the caller's business.
 
-use crate::wire::add;
+use crate::view::add;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

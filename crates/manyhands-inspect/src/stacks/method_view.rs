@@ -3,7 +3,7 @@
 //!
 //! A function of the stacks alone. A thread or task counts once, however often it goes from one function to another.
 
-use crate::wire::add;
+use crate::view::add;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -74,13 +74,14 @@ pub use folding::FrameKind;
 pub use graph::{Graph, Method, Place, Segment};
 #[cfg(all(feature = "page", unix))]
 pub(crate) use locks::LockWait;
-pub use record::{Code, Mapping, Number, RawStack, RawStacks, Registers};
+pub use manyhands_wire::{Code, Mapping, Number, RawCopy, RawLeaf, RawStack, Registers};
+pub use record::{RawPolledTask, RawStacks};
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 pub use resolver::Resolver;
-pub use task::{LeafStack, PolledTask, RawLeaf, RawPolledTask, polled_task_json, polled_task_text};
+pub use task::{LeafStack, PolledTask, polled_task_json, polled_task_text};
 pub use text::{merged_text, stacks_json, stacks_text};
 
 use serde::Serialize;

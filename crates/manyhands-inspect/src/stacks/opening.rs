@@ -1,6 +1,5 @@
 //! Opening the files that a program says it has loaded. It may say what it wants.
 
-use super::record::Code;
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -16,8 +15,8 @@ pub(super) enum Allowed {
 }
 
 impl Allowed {
-    pub(super) fn of(code: &Code) -> Self {
-        let Some(process) = code.foreign else {
+    pub(super) fn of(foreign: Option<u32>) -> Self {
+        let Some(process) = foreign else {
             return Self::All;
         };
         let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
@@ -60,7 +59,6 @@ const FOREIGN_BYTES_MAX: u64 = 1 << 30;
 #[cfg(test)]
 mod tests {
     use super::{Allowed, FOREIGN_BYTES_MAX};
-    use crate::stacks::record::Code;
     use nix::{sys::stat::Mode, unistd::mkfifo};
 
     #[test]
@@ -72,12 +70,6 @@ mod tests {
         let program = std::env::current_exe().unwrap();
         let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         let foreign = Some(std::process::id());
-        let of = |foreign| {
-            Allowed::of(&Code {
-                foreign,
-                ..Code::default()
-            })
-        };
         for (path, own, others) in [
             (program.to_str().unwrap(), true, true),
             (manifest, true, false),
@@ -87,8 +79,8 @@ mod tests {
             ("Cargo.toml", false, false),
             ("[vdso]", false, false),
         ] {
-            assert_eq!(of(None).open(path).is_some(), own, "{path}");
-            assert_eq!(of(foreign).open(path).is_some(), others, "{path}");
+            assert_eq!(Allowed::of(None).open(path).is_some(), own, "{path}");
+            assert_eq!(Allowed::of(foreign).open(path).is_some(), others, "{path}");
         }
         let holes = folder.join("holes");
         let file = std::fs::File::create(&holes).unwrap();
@@ -97,7 +89,7 @@ mod tests {
         for (length, others) in [(FOREIGN_BYTES_MAX, true), (FOREIGN_BYTES_MAX + 1, false)] {
             file.set_len(length).unwrap();
             assert_eq!(mapped.open(path).is_some(), others);
-            assert!(of(None).open(path).is_some(), "one's own");
+            assert!(Allowed::of(None).open(path).is_some(), "one's own");
         }
         std::fs::remove_dir_all(&folder).unwrap();
     }

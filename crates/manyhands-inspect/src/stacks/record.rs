@@ -1,7 +1,9 @@
-//! The lines about stacks, as types: what a program sends, before any name is known.
+//! What a program sends of its stacks, put together, before any name is known.
+//!
+//! Not here: the lines (`manyhands-wire`).
 
+use manyhands_wire::{Code, RawLeaf, RawStack, Task};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// What a program sends of its stacks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,96 +12,20 @@ pub struct RawStacks {
     pub code: Code,
     /// The threads that take part in a runtime.
     pub threads: Vec<RawStack>,
-}
-
-/// The code of a program.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Code {
-    /// For which processor: `x86_64` or `aarch64`.
-    pub architecture: String,
-    /// Where it lies in the program's memory, by rising address.
-    pub mappings: Vec<Mapping>,
     /// The process, if it is another user's: then what it says is not believed.
     #[serde(skip)]
     pub(crate) foreign: Option<u32>,
 }
 
-/// A piece of the program's memory that has code.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mapping {
-    /// Its first address.
-    pub start: Number,
-    /// The first address behind it.
-    pub end: Number,
-    /// Where in the file it begins.
-    pub offset: Number,
-    /// The file that it comes from, a name in brackets, or nothing.
-    pub path: String,
-}
-
-/// A thread's registers, and addresses from its stack.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RawStack {
-    /// The number of its runtime.
-    pub runtime: u32,
-    /// Its number among the workers; none for an external thread.
-    pub worker: Option<usize>,
-    /// The system's number of it.
-    pub thread: i32,
-    /// The system's name of it.
-    pub name: String,
-    /// `running`, `idle` or `blocked`.
-    pub state: String,
-    /// Where the task was spawned that it runs.
-    pub task_spawned_at: Option<String>,
-    /// Why there is no copy.
-    pub missing: Option<String>,
-    /// Its registers, unless the copy is missing.
-    pub registers: Option<Registers>,
-    /// How many bytes of its stack were looked at, from the stack pointer upwards.
-    pub length: u64,
-    /// Of the words on its stack those that are addresses, each with its distance in bytes from the stack pointer.
-    pub words: Vec<(u64, Number)>,
-    /// More words are on its stack than were looked at.
-    pub cut: bool,
-}
-
-/// The registers with which unwinding begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Registers {
-    /// The next instruction.
-    pub instruction: Number,
-    /// The stack pointer.
-    pub stack: Number,
-    /// The frame pointer.
-    pub frame: Number,
-    /// The link register; 0 on a processor that has none.
-    pub link: Number,
-}
-
-/// A number that is written in hexadecimal digits.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(try_from = "String", into = "String")]
-pub struct Number(pub u64);
-
-impl TryFrom<String> for Number {
-    type Error = std::num::ParseIntError;
-
-    fn try_from(digits: String) -> Result<Self, Self::Error> {
-        u64::from_str_radix(&digits, 16).map(Self)
-    }
-}
-
-impl From<Number> for String {
-    fn from(number: Number) -> Self {
-        number.to_string()
-    }
-}
-
-impl fmt::Display for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:x}", self.0)
-    }
+/// What a program sends of a task that it has polled on request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RawPolledTask {
+    /// The program's code.
+    pub code: Code,
+    /// The task at the end of the poll; none if it has ended.
+    pub task: Option<Task>,
+    /// The stack at each wait that was recorded in the poll.
+    pub leaves: Vec<RawLeaf>,
+    /// As in [`RawStacks`].
+    pub(crate) foreign: Option<u32>,
 }

@@ -3,13 +3,13 @@
 use super::elf::Elf;
 use super::folding::kind_of;
 use super::opening::{Allowed, path_of};
-use super::record::{Code, Mapping, RawStack, RawStacks};
-use super::task::{LeafStack, PolledTask, RawPolledTask};
-use super::unwind::{Calls, Copied};
+use super::record::{RawPolledTask, RawStacks};
+use super::task::{LeafStack, PolledTask};
+use super::unwind::Calls;
 use super::{Frame, Stacks, ThreadStack};
-use crate::printable::is_harmful;
 use blazesym::symbolize::source::{Elf as ElfSource, Source};
 use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer};
+use manyhands_wire::{Code, Mapping, RawCopy, RawStack, is_harmful};
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
@@ -48,11 +48,11 @@ impl Resolver {
     /// The functions of all threads. Stacks of a program for another processor are not followed.
     #[must_use]
     pub fn resolve(&mut self, raw: &RawStacks) -> Stacks {
-        let copies: Vec<Copied<'_>> = raw.threads.iter().map(copied).collect();
-        let followed = self.follow(&raw.code, &copies);
+        let copies = raw.threads.iter().map(|stack| &stack.copy);
+        let followed = self.follow(&raw.code, raw.foreign, copies);
         let threads = raw.threads.iter().zip(followed);
-        let threads =
-            threads.map(|(stack, (frames, is_cut))| thread(stack, frames, is_cut || stack.cut));
+        let threads = threads
+            .map(|(stack, (frames, is_cut))| thread(stack, frames, is_cut || stack.copy.cut));
         Stacks {
             threads: threads.collect(),
         }
@@ -61,18 +61,14 @@ impl Resolver {
     /// The functions through which a task came to each of its waits.
     #[must_use]
     pub fn resolve_task(&mut self, raw: &RawPolledTask) -> PolledTask {
-        let copies = raw.leaves.iter().map(|leaf| Copied {
-            registers: leaf.registers.as_ref(),
-            length: leaf.length,
-            words: &leaf.words,
-        });
-        let followed = self.follow(&raw.code, &copies.collect::<Vec<_>>());
+        let copies = raw.leaves.iter().map(|leaf| &leaf.copy);
+        let followed = self.follow(&raw.code, raw.foreign, copies);
         let leaves = raw.leaves.iter().zip(followed);
         let leaves = leaves.map(|(leaf, (frames, is_cut))| LeafStack {
             wait: leaf.wait,
-            missing: leaf.missing.clone(),
+            missing: leaf.copy.missing.clone(),
             frames,
-            cut: is_cut || leaf.cut,
+            cut: is_cut || leaf.copy.cut,
         });
         PolledTask {
             task: raw.task.clone(),
@@ -81,9 +77,14 @@ impl Resolver {
     }
 
     /// The functions of each copy, and whether there are more that could not be found.
-    fn follow(&mut self, code: &Code, copies: &[Copied<'_>]) -> Vec<(Vec<Frame>, bool)> {
+    fn follow<'raw>(
+        &mut self,
+        code: &Code,
+        foreign: Option<u32>,
+        copies: impl Iterator<Item = &'raw RawCopy>,
+    ) -> Vec<(Vec<Frame>, bool)> {
         let is_native = code.architecture == std::env::consts::ARCH;
-        let allowed = Allowed::of(code);
+        let allowed = Allowed::of(foreign);
         let code = &code.mappings;
         let files: Vec<_> = code
             .iter()
@@ -92,7 +93,7 @@ impl Resolver {
         let known = code.iter().zip(&files);
         let known = known.filter_map(|(mapping, elf)| Some((mapping, elf.as_deref()?)));
         let mut calls = is_native.then(|| Calls::new(known));
-        let functions = copies.iter().map(|copy| {
+        let functions = copies.map(|copy| {
             let followed = match &mut calls {
                 Some(calls) => calls.follow(copy),
                 None => super::unwind::Followed::default(),
@@ -200,14 +201,6 @@ impl fmt::Debug for Resolver {
     }
 }
 
-fn copied(stack: &RawStack) -> Copied<'_> {
-    Copied {
-        registers: stack.registers.as_ref(),
-        length: stack.length,
-        words: &stack.words,
-    }
-}
-
 fn thread(stack: &RawStack, frames: Vec<Frame>, cut: bool) -> ThreadStack {
     ThreadStack {
         runtime: stack.runtime,
@@ -216,7 +209,7 @@ fn thread(stack: &RawStack, frames: Vec<Frame>, cut: bool) -> ThreadStack {
         name: stack.name.clone(),
         state: stack.state.clone(),
         task_spawned_at: stack.task_spawned_at.clone(),
-        missing: stack.missing.clone(),
+        missing: stack.copy.missing.clone(),
         frames,
         cut,
     }
@@ -283,8 +276,9 @@ fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Resolver, is_mark};
-    use crate::stacks::record::{Code, Mapping, Number, RawStack, RawStacks, Registers};
+    use crate::stacks::record::RawStacks;
     use crate::stacks::{Frame, FrameKind, ThreadStack};
+    use manyhands_wire::{Code, Mapping, Number, RawCopy, RawStack, Registers};
 
     #[test]
     fn a_mark_of_a_linker_is_no_function() {
@@ -328,7 +322,6 @@ mod tests {
             code: Code {
                 architecture: architecture.to_owned(),
                 mappings: vec![mapping],
-                ..Code::default()
             },
             threads: vec![RawStack {
                 runtime: 1,
@@ -337,17 +330,18 @@ mod tests {
                 name: "office".to_owned(),
                 state: "running".to_owned(),
                 task_spawned_at: None,
-                missing: None,
-                registers: Some(Registers {
-                    instruction: Number(address),
-                    stack: Number(stack),
-                    frame: Number(0),
-                    link: Number(0),
-                }),
-                length: 8 * words.len() as u64,
-                words,
-                cut: false,
+                copy: RawCopy {
+                    registers: Some(Registers {
+                        instruction: Number(address),
+                        stack: Number(stack),
+                        ..Registers::default()
+                    }),
+                    length: 8 * words.len() as u64,
+                    words,
+                    ..RawCopy::default()
+                },
             }],
+            foreign: None,
         };
         let mut resolver = Resolver::new();
         let first = resolver.resolve(&raw);

@@ -1,41 +1,12 @@
 //! A task that was polled on request: the stacks of the places where it waits.
 
 use super::folding::{Shown, shown, summary};
-use super::record::{Code, Number, Registers};
 use super::text::{frame_line, missing_reason};
 use super::{Frame, Frames};
-use crate::wire::{Task, Wait};
 use crate::words::{OUTSIDE, Resources, label, waits_for};
-use serde::{Deserialize, Serialize};
+use manyhands_wire::{Task, Wait};
+use serde::Serialize;
 use std::fmt::Write;
-
-/// What a program sends of a task that it has polled on request.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RawPolledTask {
-    /// The program's code.
-    pub code: Code,
-    /// The task at the end of the poll; none if it has ended.
-    pub task: Option<Task>,
-    /// The stack at each wait that was recorded in the poll.
-    pub leaves: Vec<RawLeaf>,
-}
-
-/// What the polling thread had in its registers and on its stack where a wait began.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RawLeaf {
-    /// Which wait, by its place in [`Task::waits`].
-    pub wait: usize,
-    /// Why there is no copy.
-    pub missing: Option<String>,
-    /// The registers, unless the copy is missing.
-    pub registers: Option<Registers>,
-    /// How many bytes of the stack were looked at, from the stack pointer upwards.
-    pub length: u64,
-    /// Of the words on the stack those that are addresses, each with its distance in bytes from the stack pointer.
-    pub words: Vec<(u64, Number)>,
-    /// More words are on the stack than were looked at.
-    pub cut: bool,
-}
 
 /// A task that was polled on request, and where it waits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -98,7 +69,7 @@ pub fn polled_task_json(polled: &PolledTask) -> String {
 fn heading(task: &Task, wait: &Wait) -> String {
     let what = waits_for(task, wait, &Resources::default());
     let mut heading = format!("{what} at {}", wait.at);
-    let outer = |frame: &&crate::wire::Frame| task.frames.get(frame.outer?);
+    let outer = |frame: &&manyhands_wire::Frame| task.frames.get(frame.outer?);
     let innermost = wait.frame.and_then(|frame| task.frames.get(frame));
     let around = std::iter::successors(innermost, outer).take(task.frames.len());
     for frame in around {
@@ -123,12 +94,12 @@ fn add_stack(text: &mut String, leaf: &LeafStack, frames: Frames) {
 mod tests {
     use super::{LeafStack, PolledTask, polled_task_text};
     use crate::stacks::{Frame, FrameKind, Frames};
-    use crate::wire::{self, Task};
+    use manyhands_wire::Task;
 
     fn task() -> Task {
         let text = r#"{"number":"3","kind":"future","id":"7f","name":"clerk","type":"office::clerk","spawned_at":null,"parent":null,"runtime":1,"worker":0,"state":"waiting","in_state_us":1,"age_us":2,"busy_us":1,"polls":3,"wakes":2,"waits":[{"kind":"receive","resource":"7f","owner":null,"at":"src/office.rs:12:9","waiting_us":1,"direct":true,"frame":1},{"kind":"timer","resource":"0","owner":null,"at":"src/office.rs:13:9","waiting_us":1,"direct":true}],"waits_left_out":0,"may_wait_for_more":false,"changes":9}"#;
         let mut task: Task = serde_json::from_str(text).unwrap();
-        let frame = |name: &str, outer| wire::Frame {
+        let frame = |name: &str, outer| manyhands_wire::Frame {
             name: name.to_owned(),
             at: "src/office.rs:9:5".to_owned(),
             outer,

@@ -1,10 +1,10 @@
 //! From registers and a copy of a stack to the addresses of the calls that led there.
 
 use super::elf::Elf;
-use super::record::{Mapping, Number, Registers};
 use framehop::{
     CacheNative, MayAllocateDuringUnwind, Module, UnwindRegsNative, Unwinder, UnwinderNative,
 };
+use manyhands_wire::{Mapping, RawCopy, Registers};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -12,14 +12,6 @@ use std::sync::Arc;
 pub(super) struct Calls {
     unwinder: UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>,
     cache: CacheNative<MayAllocateDuringUnwind>,
-}
-
-/// The copy of a stack, as it was sent.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Copied<'raw> {
-    pub(super) registers: Option<&'raw Registers>,
-    pub(super) length: u64,
-    pub(super) words: &'raw [(u64, Number)],
 }
 
 /// The calls of a stack.
@@ -45,8 +37,8 @@ impl Calls {
         }
     }
 
-    pub(super) fn follow(&mut self, stack: &Copied<'_>) -> Followed {
-        let Some(registers) = stack.registers else {
+    pub(super) fn follow(&mut self, stack: &RawCopy) -> Followed {
+        let Some(registers) = &stack.registers else {
             return Followed::default();
         };
         let words: HashMap<u64, u64> = stack.words.iter().map(|(at, word)| (*at, word.0)).collect();

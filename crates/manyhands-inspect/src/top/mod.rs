@@ -15,7 +15,7 @@ mod state;
 use crate::error::Error;
 use crate::looker::Looker;
 use crate::top::state::{Next, State};
-use crate::wire::View;
+use crate::view::View;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 use std::path::PathBuf;
@@ -161,7 +161,8 @@ pub(crate) mod tests {
     use super::{Asked, State, TopSettings, handle};
     use crate::graph::tests::{orders, task};
     use crate::reports::tests::late;
-    use crate::wire::{Loop, Runtime, View, Worker};
+    use crate::view::View;
+    use manyhands_wire::{Loop, Runtime, Worker};
     use std::io::Write;
     use std::os::unix::net::UnixListener;
     use std::time::Duration;
@@ -170,12 +171,12 @@ pub(crate) mod tests {
         Worker {
             index,
             state: state.to_owned(),
-            task_spawned_at: None,
             queued: 1,
             forks: 2,
             completed: 3,
             steals: 4,
             parks: 5,
+            ..Worker::default()
         }
     }
 
@@ -186,11 +187,8 @@ pub(crate) mod tests {
                 number: 1,
                 name: "office".to_owned(),
                 limit: 2,
-                queued_outside: 0,
-                started_for_declared: 0,
-                started_for_detected: 0,
-                started_for_starved: 0,
                 workers: vec![worker(Some(0), "running"), worker(None, "idle")],
+                ..Runtime::default()
             }],
             tasks: vec![
                 task(1, "src/main.rs:1:1", &[]),

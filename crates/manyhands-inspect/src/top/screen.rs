@@ -2,12 +2,12 @@
 //!
 //! Colours are those of the terminal. Nothing is said by a colour alone.
 
-use crate::printable::is_harmful;
 use crate::top::fitting::{self, GAP, cut_right};
 use crate::top::sheet::{Row, Sheet, Sorting};
 use crate::top::sheets::Tab;
 use crate::top::state::{Mode, State};
-use crate::wire::View;
+use crate::view::View;
+use manyhands_wire::is_harmful;
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize};

@@ -1,14 +1,15 @@
 //! The tables of a view.
 
 use crate::graph::{Graph, NodeKind};
-use crate::reports::LoopReport;
+use crate::reports::{ended_ago, imbalance, verdict_words};
 use crate::top::sheet::{Cell, Row, Sheet};
-use crate::wire::{Channel, Task, View};
+use crate::view::View;
 use crate::words::{
     Resources, TASK_COLUMNS, deadlocked_tasks, frames_of, label, name_of_channel, percent_done,
     priority_of, runners_of, short, state_of_channel, time, waits_for, waits_of, worker_of,
 };
 use crate::workers::{TasksOfWorkers, threads_added};
+use manyhands_wire::{Channel, LoopReport, Task};
 
 /// What is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -314,15 +315,15 @@ fn why(view: &View) -> Sheet {
         let sentences = format!("{} {}", report.why, report.ran);
         quiet(vec![
             Cell::path(short(&report.called_at)),
-            report.verdict_words().into(),
+            verdict_words(report).into(),
             Cell::sentence(sentences),
             report.items.into(),
             runners_of(report.runners, report.threads).into(),
             duration(report.elapsed_us),
             duration(report.alone_us),
-            Cell::ordered_by(report.imbalance_percent, report.imbalance()),
+            Cell::ordered_by(report.imbalance_percent, imbalance(report)),
             report.calls.into(),
-            Cell::ordered_by(report.ended_us, report.ended_ago()),
+            Cell::ordered_by(report.ended_us, ended_ago(report)),
             report.body.as_str().into(),
         ])
     };
@@ -349,7 +350,8 @@ fn why(view: &View) -> Sheet {
 mod tests {
     use super::{Tab, bar};
     use crate::graph::tests::task;
-    use crate::wire::{Deadlock, View};
+    use crate::view::View;
+    use manyhands_wire::Deadlock;
 
     #[test]
     fn every_row_has_a_cell_for_each_column() {

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::top::sheet::{Sheet, Sorting};
 use crate::top::sheets::Tab;
-use crate::wire::View;
+use crate::view::View;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// What the screen shows.

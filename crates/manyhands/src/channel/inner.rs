@@ -209,7 +209,7 @@ impl<T> ChannelInner<T> {
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 impl<T> crate::recording::ObservedChannel for ChannelInner<T> {
-    fn load(&self) -> Option<crate::recording::ChannelLoad> {
+    fn load(&self) -> Option<manyhands_wire::Load> {
         let state = self.state.try_lock()?;
         Some(state.load(self.batch.len()))
     }

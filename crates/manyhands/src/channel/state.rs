@@ -46,7 +46,7 @@ use crate::channel::{
 };
 use crate::job::catch;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-use crate::recording::ChannelLoad;
+use manyhands_wire::Load;
 use std::task::Poll;
 
 /// The state of a channel. The fields that fast paths use come first; with the lock they fill one cache line.
@@ -309,14 +309,14 @@ impl<T> State<T> {
 
     /// What it shows of itself, with `in_batch` items in the receiver batch.
     #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-    pub(super) fn load(&self, in_batch: usize) -> ChannelLoad {
-        ChannelLoad {
+    pub(super) fn load(&self, in_batch: usize) -> Load {
+        Load {
             len: self.buffered() + in_batch,
             senders: self.sender_count,
             receivers: self.receiver_count,
             senders_waiting: self.senders.waiting(),
             receivers_waiting: self.receivers.waiting(),
-            is_closed: self.closed.is_some(),
+            closed: self.closed.is_some(),
         }
     }
 

@@ -5,19 +5,17 @@
 
 pub(crate) mod analysis;
 mod loops;
-mod printable;
 #[cfg(unix)]
 pub(crate) mod serve;
 pub(crate) mod tasks;
 
 pub use crate::recording::enabled::{
-    BlockReport, CallsReport, ChannelLoad, ChannelSnapshot, LastWaker, LoopReport, LoopSnapshot,
-    NoMoreThreads, RunnerReport, RuntimeSnapshot, TaskKind, TaskNumber, TaskState, TrialReport,
-    WorkerSnapshot, WorkerState, last_loop, loop_reports,
+    BlockReport, CallsReport, LoopReport, RunnerReport, TrialReport, last_loop, loop_reports,
 };
-pub use crate::recording::{AloneBecause, CallLimit, LevelTrial, WaitKind};
-pub use analysis::deadlock::Deadlock;
-pub use analysis::starvation::Starvation;
+pub use crate::recording::{AloneBecause, CallLimit, LevelTrial};
 pub use loops::verdict::Verdict;
-pub use tasks::snapshot::{FrameSnapshot, Snapshot, TaskSnapshot, WaitSnapshot};
+pub use manyhands_wire::{
+    Channel, Deadlock, Frame, Load, Loop, Runtime, Starvation, Task, Wait, Worker,
+};
+pub use tasks::snapshot::Snapshot;
 pub use tasks::take::snapshot;

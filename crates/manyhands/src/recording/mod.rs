@@ -26,4 +26,4 @@ pub(crate) use concurrency::{AsyncLoopEvent, BeginsNoMore, FoundConcurrency};
 pub use concurrency::{CallLimit, LevelTrial};
 pub use loop_observer::AloneBecause;
 pub(crate) use loop_observer::{LoopObserver, RunnerObserver, Unobserved};
-pub use wait_kind::WaitKind;
+pub(crate) use wait_kind::WaitKind;

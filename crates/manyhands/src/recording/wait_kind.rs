@@ -1,17 +1,8 @@
 //! What a task can wait for, as far as this library knows.
 
-use std::fmt;
-
 /// What a task waits for.
-///
-/// # Examples
-/// ```
-/// # #[cfg(feature = "inspect-unstable")]
-/// assert_eq!(manyhands::inspect::WaitKind::Receive.to_string(), "an item of a channel");
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum WaitKind {
+pub(crate) enum WaitKind {
     /// The end of a task.
     Task,
     /// The end of one of several tasks, or of several futures of the same task.
@@ -35,21 +26,4 @@ pub enum WaitKind {
     /// recorded waits. It began when the task was last polled, or later. The line is that of the frame in which it is,
     /// or else the one that spawned the task.
     Outside,
-}
-
-impl fmt::Display for WaitKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Task => "a task",
-            Self::Group => "a group",
-            Self::Receive => "an item of a channel",
-            Self::Send => "room in a channel",
-            Self::ChannelEnd => "the end of a channel",
-            Self::Completion => "a completion",
-            Self::Scope => "the end of a scope",
-            Self::Timer => "a time",
-            Self::Cancellation => "a cancellation",
-            Self::Outside => "something outside this library",
-        })
-    }
 }

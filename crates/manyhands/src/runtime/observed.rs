@@ -1,23 +1,24 @@
-//! What a snapshot shows of a runtime.
+//! What is shown of a runtime.
 
 use crate::job::Job;
 use crate::queue::TaskQueue;
-use crate::recording::{NoMoreThreads, Observed, RuntimeSnapshot, WorkerSnapshot, WorkerState};
+use crate::recording::Observed;
 use crate::runtime::metrics::QUEUED_MAX;
 use crate::runtime::{RuntimeInner, SlotState, ThreadChangeReason, WorkerSlot};
 use crate::sync::thread_state;
+use manyhands_wire::{self as wire, Worker, place, printable};
 
 impl Observed for RuntimeInner {
-    fn observe(&self) -> RuntimeSnapshot {
+    fn observe(&self) -> wire::Runtime {
         let started = |reason| self.changes.count(reason);
         let count = |queue: &TaskQueue<Job>| queue.count(QUEUED_MAX);
-        RuntimeSnapshot {
+        wire::Runtime {
             number: self.number.0,
-            name: self.settings.name.clone(),
+            name: printable(&self.settings.name),
             limit: self.idle.limit,
             threads: self.idle.threads(),
             threads_max: self.settings.threads_max,
-            no_more_threads: no_more_threads(self),
+            no_more_threads: no_more_threads(self).map(str::to_owned),
             queued_outside: self.usual_queues_outside().map(count).sum(),
             queued_with_priority: self.priority_queues.all().map(count).sum(),
             started_for_declared: started(ThreadChangeReason::BlockingDeclared),
@@ -29,30 +30,30 @@ impl Observed for RuntimeInner {
 }
 
 /// Why no thread can be added now.
-fn no_more_threads(shared: &RuntimeInner) -> Option<NoMoreThreads> {
+fn no_more_threads(shared: &RuntimeInner) -> Option<&'static str> {
     if shared.idle.is_at_threads_max() {
-        Some(NoMoreThreads::Limit)
+        Some("limit")
     } else if !shared.idle.may_grow() {
-        Some(NoMoreThreads::Memory)
+        Some("memory")
     } else {
         let is_refused = shared.refusal.is_refused();
-        is_refused.then_some(NoMoreThreads::Refused)
+        is_refused.then_some("refused")
     }
 }
 
 /// The occupant of a slot, if there is one.
-fn worker(slot: &'static WorkerSlot) -> Option<WorkerSnapshot> {
+fn worker(slot: &'static WorkerSlot) -> Option<Worker> {
     let state = match slot.occupant() {
         SlotState::None => return None,
-        SlotState::Running | SlotState::Starting => WorkerState::Running,
-        SlotState::Idle => WorkerState::Idle,
-        SlotState::Waiting => WorkerState::Blocked,
+        SlotState::Running | SlotState::Starting => "running",
+        SlotState::Idle => "idle",
+        SlotState::Waiting => "blocked",
     };
-    Some(WorkerSnapshot {
+    Some(Worker {
         index: slot.worker(),
-        state,
+        state: state.to_owned(),
         sleeps_in_kernel: slot.detected_blocked.is_set(),
-        task_spawned_at: slot.task(),
+        task_spawned_at: slot.task().map(place),
         queued: slot.tasks.count(QUEUED_MAX) + slot.local.count(QUEUED_MAX),
         forks: slot.deque.len(),
         completed: slot.counters.finished.read(),

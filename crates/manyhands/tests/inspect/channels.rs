@@ -1,17 +1,17 @@
 //! What is listed of channels.
 
-use crate::support::{spawn, until};
+use crate::support::{file_and_line, spawn, until};
 use manyhands::channel::{self, WhenFull};
 use manyhands::diagnostics;
-use manyhands::inspect::{self, ChannelLoad, ChannelSnapshot};
+use manyhands::inspect::{self, Channel, Load};
 use manyhands_inspect::Client;
 
-fn listed(name: &str) -> Option<ChannelSnapshot> {
+fn listed(name: &str) -> Option<Channel> {
     let mut channels = inspect::snapshot().channels.into_iter();
     channels.find(|channel| channel.name.as_deref() == Some(name))
 }
 
-fn load(name: &str) -> ChannelLoad {
+fn load(name: &str) -> Load {
     until(|| listed(name)?.load)
 }
 
@@ -28,21 +28,21 @@ fn a_channel_is_listed_with_its_items_and_ends_until_the_last_end_is_dropped() {
         sender.send_blocking(n).unwrap();
     }
     let channel = listed("listed").unwrap();
-    assert_eq!((channel.capacity, channel.item_type), (Some(4), "u16"));
     assert_eq!(
-        (channel.made_at.file(), channel.made_at.line()),
-        (file!(), line)
+        (channel.capacity, channel.item_type.as_str()),
+        (Some(4), "u16")
     );
+    assert_eq!(file_and_line(&channel.made_at), (file!(), line));
     let seen = load("listed");
     assert_eq!(
-        (seen.len, seen.senders, seen.receivers, seen.is_closed),
+        (seen.len, seen.senders, seen.receivers, seen.closed),
         (4, 2, 1, false)
     );
     // One item is received; some of the rest move to the receivers' side, and are counted there.
     assert_eq!(receiver.recv_blocking(), Ok(2));
     assert_eq!(load("listed").len, 3);
     drop((sender, again));
-    assert!(load("listed").is_closed);
+    assert!(load("listed").closed);
     drop(receiver);
     assert_eq!(listed("listed"), None);
 }

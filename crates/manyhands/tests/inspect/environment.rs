@@ -121,7 +121,7 @@ fn without_the_variable_or_with_zero_nothing_is_opened() {
 #[test]
 #[ignore = "started by the test below"]
 fn child_that_opens_late() {
-    use manyhands::inspect::{self, TaskState};
+    use manyhands::inspect;
     use manyhands::{Runtime, task};
     let one_thread = || Runtime::builder().workers(1).max_threads(1);
     let runtime = || one_thread().build().unwrap();
@@ -141,16 +141,18 @@ fn child_that_opens_late() {
     let owner_of_the_wait = || {
         let snapshot = inspect::snapshot();
         let mut waits = snapshot.tasks.iter().flat_map(|task| &task.waits);
-        let wait = waits.find(|wait| wait.kind == inspect::WaitKind::Task)?;
-        Some((wait.owner, snapshot.tasks.clone()))
+        let wait = waits.find(|wait| wait.kind == "task")?;
+        Some((wait.owner.clone(), snapshot.tasks.clone()))
     };
     let (owner, _) = until(owner_of_the_wait);
     assert_eq!(owner, None, "nothing is known of it yet");
     drop(begin);
     until(|| {
         let (owner, tasks) = owner_of_the_wait()?;
-        let owner = tasks.iter().find(|task| Some(task.number) == owner)?;
-        (owner.state != TaskState::Queued).then_some(())
+        let owner = tasks
+            .iter()
+            .find(|task| Some(&task.number) == owner.as_ref())?;
+        (owner.state != "queued").then_some(())
     });
     drop(end);
     assert!(waiter.join().unwrap().unwrap());

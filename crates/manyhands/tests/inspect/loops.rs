@@ -3,8 +3,8 @@
 //! Bodies wait for what the test needs, or compute until the clock has advanced; no assertion is about how long anything
 //! took.
 
-use crate::support::until;
-use manyhands::inspect::{self, AloneBecause, LoopReport, LoopSnapshot, Verdict};
+use crate::support::{file_and_line, until};
+use manyhands::inspect::{self, AloneBecause, Loop, LoopReport, Verdict};
 use manyhands::query::prelude::*;
 use manyhands::{Runtime, diagnostics, parallel, task};
 use std::hint::spin_loop;
@@ -33,7 +33,7 @@ fn last() -> LoopReport {
 }
 
 /// The loop of this number of items that runs.
-fn running(items: u64) -> Option<LoopSnapshot> {
+fn running(items: u64) -> Option<Loop> {
     let mut loops = inspect::snapshot().loops.into_iter();
     loops.find(|running| running.items == Some(items))
 }
@@ -205,7 +205,7 @@ fn a_query_names_the_line_that_asked_for_its_result() {
 }
 
 /// The loop without a known number of items whose body has this in its name.
-fn listed(part: &str) -> Option<LoopSnapshot> {
+fn listed(part: &str) -> Option<Loop> {
     let mut loops = inspect::snapshot().loops.into_iter();
     loops.find(|listed| listed.items.is_none() && listed.body.contains(part))
 }
@@ -222,7 +222,8 @@ fn a_loop_over_an_iterator_is_listed_while_it_runs_alone_and_shared() {
     let alone = parallel::Options::new().degree_of_parallelism(1).unwrap();
     alone.for_each(parallel::from_iter(0..40_u64), |i| {
         seen(i);
-        assert_here(listed(NAME).unwrap().called_at, LINE);
+        let called_at = listed(NAME).unwrap().called_at.unwrap();
+        assert_eq!(file_and_line(&called_at), (file!(), LINE));
     });
     assert!(listed(NAME).is_none());
     let meet = Barrier::new(2);
@@ -322,7 +323,8 @@ fn an_async_loop_is_listed_with_how_many_items_run() {
     until(|| listed(NAME).filter(|listed| listed.done == 1 && listed.runners == 3));
     let loops = listed(NAME).unwrap();
     assert_eq!(loops.threads, 3);
-    assert_here(loops.called_at, LINE);
+    let called_at = loops.called_at.unwrap();
+    assert_eq!(file_and_line(&called_at), (file!(), LINE));
     opener.complete(());
     items.join().unwrap();
     assert!(listed(NAME).is_none());

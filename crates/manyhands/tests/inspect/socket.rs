@@ -1,7 +1,6 @@
 //! The socket from the other side: the client of `manyhands inspect`, on this process.
 
-use crate::support::{in_state, spawn, until, waiting};
-use manyhands::inspect::TaskState;
+use crate::support::{file_and_line, in_state, spawn, until, waiting};
 use manyhands::{Runtime, channel, diagnostics, parallel, task};
 use manyhands_inspect::Client;
 use std::future::pending;
@@ -26,8 +25,8 @@ fn the_client_finds_the_socket_by_the_number_of_the_process_and_shows_its_tasks(
     let slow = spawn("shown: slow", pending::<()>());
     let id = slow.id();
     let waits = spawn("shown: \x1b[2J", async move { drop(slow.await) });
-    let listed = waiting("shown: \x1b[2J");
-    let (number, at) = (listed.number, listed.waits[0].at);
+    let listed = waiting("shown: \\u{1b}[2J");
+    let (number, at) = (&listed.number, &listed.waits[0].at);
     let mut client = Client::connect(&path).unwrap();
     assert_eq!(client.hello().process, std::process::id());
     let view = client.view(usize::MAX).unwrap();
@@ -41,7 +40,7 @@ fn the_client_finds_the_socket_by_the_number_of_the_process_and_shows_its_tasks(
         named("shown: \\u{1b}[2J").unwrap(),
     );
     assert_eq!(slow.id, id.to_string());
-    assert_eq!(waiter.number, number.to_string());
+    assert_eq!(waiter.number, *number);
     assert_eq!(
         (waiter.state.as_str(), waiter.kind.as_str()),
         ("waiting", "future")
@@ -53,12 +52,12 @@ fn the_client_finds_the_socket_by_the_number_of_the_process_and_shows_its_tasks(
         (wait.kind.as_str(), wait.owner.as_ref()),
         ("task", Some(&slow.number))
     );
-    assert_eq!(wait.at, at.to_string());
+    assert_eq!(wait.at, *at);
     assert!(!view.runtimes.is_empty() && view.tasks_left_out == 0);
 
     let text = manyhands_inspect::text(&view);
     assert!(
-        text.contains("shown: slow") && text.contains(&format!(":{} ", at.line())),
+        text.contains("shown: slow") && text.contains(&format!(":{} ", file_and_line(at).1)),
         "{text}"
     );
     assert!(!text.contains('\x1b'));
@@ -76,8 +75,8 @@ fn the_text_shows_which_task_a_worker_runs() {
         let named = task::Builder::new().name("shown: on its worker");
         named.run(move || gate.recv().is_err())
     });
-    let listed = in_state("shown: on its worker", TaskState::Running);
-    let number = listed.number.to_string();
+    let listed = in_state("shown: on its worker", "running");
+    let number = listed.number;
     let mut client = Client::connect(&path).unwrap();
     // Workers are looked at a moment after the tasks.
     until(|| {

@@ -207,8 +207,8 @@ fn threads_that_come_and_go_while_they_are_asked_keep_nobody_waiting() {
             || !is_over.load(Ordering::Acquire),
             || {
                 for thread in client.raw_stacks().unwrap().threads {
-                    let reason = thread.missing.as_deref();
-                    assert_eq!(reason.is_none(), thread.registers.is_some());
+                    let reason = thread.copy.missing.as_deref();
+                    assert_eq!(reason.is_none(), thread.copy.registers.is_some());
                     assert!(matches!(reason, None | Some("ended" | "silent")));
                 }
             },

@@ -1,7 +1,7 @@
 //! A runtime whose only thread is blocked, seen in a snapshot, over the socket, and by the watchdog.
 
 use crate::support::until;
-use manyhands::inspect::{self, NoMoreThreads, Starvation};
+use manyhands::inspect::{self, Starvation};
 use manyhands::{Runtime, diagnostics, task};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ const LONG_AGO: Duration = Duration::from_millis(500);
 fn starvation_of(name: &str) -> Starvation {
     until(|| {
         let (begun, earlier) = (Instant::now(), inspect::snapshot());
-        let found = |starved: &Starvation| starved.runtime.name == name;
+        let found = |starved: &Starvation| starved.name == name;
         loop {
             let starvations = inspect::snapshot().starvations(&earlier);
             let starved = starvations.into_iter().find(found)?;
@@ -52,12 +52,12 @@ fn a_runtime_is_starved_while_its_only_thread_waits_for_a_lock_and_tasks_are_que
     free.install(|| task::run(|| ())).join().unwrap();
 
     let starved = starvation_of("small");
-    assert_eq!((starved.queued, starved.because), (2, NoMoreThreads::Limit));
-    assert_eq!(
-        (starved.runtime.threads, starved.runtime.threads_max),
-        (1, 1)
-    );
-    let text = starved.to_string();
+    assert_eq!((starved.queued, starved.because.as_str()), (2, "limit"));
+    let runtimes = inspect::snapshot().runtimes.into_iter();
+    let threads = runtimes.filter(|runtime| runtime.number == starved.runtime);
+    let threads = threads.map(|runtime| (runtime.threads, runtime.threads_max));
+    assert_eq!(threads.collect::<Vec<_>>(), [(1, 1)]);
+    let text = starved.text;
     let begin = "runtime 'small' is starved: 2 tasks wait for a thread";
     assert!(text.starts_with(begin), "{text}");
     assert!(
@@ -66,7 +66,7 @@ fn a_runtime_is_starved_while_its_only_thread_waits_for_a_lock_and_tasks_are_que
     );
     assert!(text.contains("raise RuntimeBuilder::max_threads"), "{text}");
 
-    let is_small = |starved: &&manyhands_inspect::Starvation| starved.name == "small";
+    let is_small = |starved: &&Starvation| starved.name == "small";
     for _ in 0..2 {
         let view = client.view(10).unwrap();
         let [shown] = &view.starvations.iter().filter(is_small).collect::<Vec<_>>()[..] else {

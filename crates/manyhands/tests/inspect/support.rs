@@ -1,7 +1,7 @@
 //! Looking until something is there, and what else several tests share.
 
 use manyhands::diagnostics;
-use manyhands::inspect::{self, Snapshot, TaskSnapshot, TaskState};
+use manyhands::inspect::{self, Snapshot, Task};
 use manyhands::task::{self, JoinHandle};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -37,18 +37,18 @@ pub(crate) fn while_true(mut goes_on: impl FnMut() -> bool, mut look: impl FnMut
 pub(crate) fn named<'snapshot>(
     snapshot: &'snapshot Snapshot,
     name: &str,
-) -> Option<&'snapshot TaskSnapshot> {
+) -> Option<&'snapshot Task> {
     let mut tasks = snapshot.tasks.iter();
     tasks.find(|task| task.name.as_deref() == Some(name))
 }
 
 /// The task of this name, as soon as it waits without a thread.
-pub(crate) fn waiting(name: &str) -> TaskSnapshot {
-    in_state(name, TaskState::Waiting)
+pub(crate) fn waiting(name: &str) -> Task {
+    in_state(name, "waiting")
 }
 
 /// The task of this name, as soon as it is in this state.
-pub(crate) fn in_state(name: &str, state: TaskState) -> TaskSnapshot {
+pub(crate) fn in_state(name: &str, state: &str) -> Task {
     until(|| {
         let task = named(&inspect::snapshot(), name)?.clone();
         (task.state == state).then_some(task)
@@ -67,13 +67,26 @@ where
 pub(crate) type Source = (&'static str, &'static str);
 
 /// Fails unless the task waits on these lines of the file, each given by a part of it.
-pub(crate) fn assert_waits_at(task: &TaskSnapshot, (file, text): Source, parts: &[&str]) {
+pub(crate) fn assert_waits_at(task: &Task, (file, text): Source, parts: &[&str]) {
     assert_eq!(task.waits.len(), parts.len(), "{task:?}");
     for (wait, part) in task.waits.iter().zip(parts) {
-        assert_eq!(wait.at.file(), file);
-        let line = text.lines().nth(wait.at.line() as usize - 1).unwrap();
+        let line = line_at((file, text), &wait.at);
         assert!(line.contains(part), "{line}: {task:?}");
     }
+}
+
+/// The file and the line of a place.
+pub(crate) fn file_and_line(at: &str) -> (&str, u32) {
+    let (file_and_line, _column) = at.rsplit_once(':').unwrap();
+    let (file, line) = file_and_line.rsplit_once(':').unwrap();
+    (file, line.parse().unwrap())
+}
+
+/// The line at a place, which must be in this file.
+pub(crate) fn line_at((file, text): Source, at: &str) -> &'static str {
+    let (of, line) = file_and_line(at);
+    assert_eq!(of, file);
+    text.lines().nth(line as usize - 1).unwrap()
 }
 
 /// Numbers that look random, the same for the same seed.

@@ -1,8 +1,8 @@
 //! What a waiting task is said to wait for, and on which line.
 
-use crate::support::{Source, assert_waits_at, in_state, named, spawn, until, waiting};
+use crate::support::{Source, assert_waits_at, in_state, line_at, named, spawn, until, waiting};
 use futures::Stream;
-use manyhands::inspect::{self, TaskKind, TaskSnapshot, TaskState, WaitKind, WaitSnapshot};
+use manyhands::inspect::{self, Task, Wait};
 use manyhands::query::prelude::*;
 use manyhands::task::TaskGroup;
 use manyhands::{cancel, channel, diagnostics, parallel, task, time};
@@ -23,9 +23,10 @@ fn a_task_that_awaits_another_names_it_and_its_own_line() {
     assert_waits_at(&listed, HERE, &["join: waits"]);
     let wait = &listed.waits[0];
     let slow = waiting("join: slow");
-    assert_eq!((wait.kind, wait.owner), (WaitKind::Task, Some(slow.number)));
-    assert_eq!(format!("{:x}", wait.resource), handle_id.to_string());
-    assert!(wait.is_direct && !listed.may_wait_for_more);
+    let awaited = (wait.kind.as_str(), wait.owner.as_ref());
+    assert_eq!(awaited, ("task", Some(&slow.number)));
+    assert_eq!(wait.resource, handle_id.to_string());
+    assert!(wait.direct && !listed.may_wait_for_more);
     assert!(slow.waits.is_empty(), "the library does not know");
     waits.abort();
 }
@@ -54,30 +55,23 @@ fn each_kind_of_wait_is_named_with_its_line() {
         }),
     ];
     let kinds = [
-        ("kind: receive", WaitKind::Receive, "recv().await"),
-        ("kind: send", WaitKind::Send, "send(2).await"),
-        ("kind: completion", WaitKind::Completion, "completion.await"),
-        (
-            "kind: cancellation",
-            WaitKind::Cancellation,
-            "cancelled().await",
-        ),
+        ("kind: receive", "receive", "recv().await"),
+        ("kind: send", "send", "send(2).await"),
+        ("kind: completion", "completion", "completion.await"),
+        ("kind: cancellation", "cancellation", "cancelled().await"),
         (
             "kind: timer",
-            WaitKind::Timer,
+            "timer",
             "sleep(Duration::from_secs(3600)).await",
         ),
-        ("kind: end", WaitKind::ChannelEnd, "wait_closed().await"),
+        ("kind: end", "channel_end", "wait_closed().await"),
     ];
     for (name, kind, part) in kinds {
         let task = waiting(name);
         assert_waits_at(&task, HERE, &[part]);
         let wait = &task.waits[0];
-        assert_eq!(
-            (wait.kind, wait.owner, wait.is_direct),
-            (kind, None, true),
-            "{name}"
-        );
+        assert_eq!(wait.kind, kind, "{name}");
+        assert!(wait.owner.is_none() && wait.direct, "{name}");
         assert!(!task.may_wait_for_more, "{name}");
     }
     tasks.iter().for_each(task::JoinHandle::abort);
@@ -118,8 +112,8 @@ fn receivers_of_broadcast_and_watch_wait_for_an_item_of_their_channel() {
         task.waits[0].clone()
     });
     for wait in &waits {
-        assert_eq!(wait.kind, WaitKind::Receive);
-        assert!(wait.is_direct && wait.owner.is_none() && wait.resource != 0);
+        assert_eq!(wait.kind, "receive");
+        assert!(wait.direct && wait.owner.is_none() && wait.resource != "0");
     }
     assert_eq!(waits[0].resource, waits[2].resource);
     assert_eq!(waits[1].resource, waits[3].resource);
@@ -151,7 +145,7 @@ fn a_sink_that_has_an_item_waits_for_room_in_its_channel() {
     let task = waiting("kind: sink");
     assert_waits_at(&task, HERE, &["until there is room"]);
     let wait = &task.waits[0];
-    assert!(wait.kind == WaitKind::Send && wait.is_direct && !task.may_wait_for_more);
+    assert!(wait.kind == "send" && wait.direct && !task.may_wait_for_more);
     let end = waiting("kind: end of the sink's channel");
     assert_eq!(wait.resource, end.waits[0].resource);
     assert_eq!(receiver.recv_blocking(), Ok(1));
@@ -177,15 +171,15 @@ fn an_async_loop_that_can_get_other_limits_waits_for_its_items_only() {
     });
     waiting("limits: loop");
     gates[0].cancel();
-    let waits_for = |kind: Option<WaitKind>| {
+    let waits_for = |kind: Option<&str>| {
         until(|| {
             let task = waiting("limits: loop");
             // With this poll it has seen that the first item is over.
-            let is_late = task.waits.iter().all(|wait| wait.is_direct);
-            (is_late && task.waits.first().map(|wait| wait.kind) == kind).then_some(task)
+            let is_late = task.waits.iter().all(|wait| wait.direct);
+            (is_late && task.waits.first().map(|wait| &*wait.kind) == kind).then_some(task)
         })
     };
-    let task = waits_for(Some(WaitKind::Group));
+    let task = waits_for(Some("group"));
     assert!(task.waits.len() == 1 && !task.may_wait_for_more, "{task:?}");
     gates[1].cancel();
     let task = waits_for(None);
@@ -202,7 +196,7 @@ fn both_ends_of_a_channel_wait_for_the_same_resource() {
     let reader = reader.spawn(async move { receiver.recv().await });
     let closed = task::Builder::new().name("ends: closed");
     let closed = closed.spawn(async move { ends.wait_closed().await });
-    let resource = |name| waiting(name).waits[0].resource;
+    let resource = |name| waiting(name).waits[0].resource.clone();
     assert_eq!(resource("ends: reader"), resource("ends: closed"));
     sender.send_blocking(1).unwrap();
     assert_eq!(reader.join().unwrap(), Ok(1));
@@ -219,14 +213,14 @@ fn a_closure_that_blocks_shows_its_wait_and_the_line_of_the_call() {
         slow.join().is_err()
     });
     to_join.send_blocking(slow).unwrap();
-    let listed = in_state("block: joins", TaskState::Blocked);
-    let listed = if listed.waits[0].kind == WaitKind::Task {
+    let listed = in_state("block: joins", "blocked");
+    let listed = if listed.waits[0].kind == "task" {
         listed
     } else {
         until(|| {
             let task = named(&inspect::snapshot(), "block: joins")?.clone();
-            let joins = task.waits.first()?.kind == WaitKind::Task;
-            (joins && task.state == TaskState::Blocked).then_some(task)
+            let joins = task.waits.first()?.kind == "task";
+            (joins && task.state == "blocked").then_some(task)
         })
     };
     assert_waits_at(&listed, HERE, &["slow.join()"]);
@@ -235,9 +229,9 @@ fn a_closure_that_blocks_shows_its_wait_and_the_line_of_the_call() {
     let (sender, receiver) = channel::bounded::<u32>(1);
     let receiving = task::Builder::new().name("block: receives");
     let receiving = receiving.run(move || receiver.recv_blocking());
-    let listed = in_state("block: receives", TaskState::Blocked);
+    let listed = in_state("block: receives", "blocked");
     assert_waits_at(&listed, HERE, &["receiver.recv_blocking()"]);
-    assert_eq!(listed.waits[0].kind, WaitKind::Receive);
+    assert_eq!(listed.waits[0].kind, "receive");
     assert!(!listed.may_wait_for_more);
     sender.send_blocking(1).unwrap();
     assert_eq!(receiving.join().unwrap(), Ok(1));
@@ -252,11 +246,9 @@ fn a_thread_outside_that_joins_a_task_is_shown_as_its_waiter() {
     let number = waiting("thread: slow").number;
     let joiner = std::thread::Builder::new().name("thread: joins".to_owned());
     let joiner = joiner.spawn(move || slow.join()).unwrap();
-    let listed = in_state("thread: joins", TaskState::Blocked);
-    assert_eq!(
-        (listed.kind, listed.waits[0].owner),
-        (TaskKind::Thread, Some(number))
-    );
+    let listed = in_state("thread: joins", "blocked");
+    assert_eq!(listed.kind, "thread");
+    assert_eq!(listed.waits[0].owner, Some(number));
     drop(joiner);
 }
 
@@ -266,8 +258,8 @@ fn a_thread_outside_that_waits_at_a_channel_is_blocked_and_does_not_run() {
     let (sender, receiver) = channel::bounded::<u32>(1);
     let receives = std::thread::Builder::new().name("thread: receives".to_owned());
     let receives = receives.spawn(move || receiver.recv_blocking()).unwrap();
-    let listed = in_state("thread: receives", TaskState::Blocked);
-    assert_eq!(listed.waits[0].kind, WaitKind::Receive);
+    let listed = in_state("thread: receives", "blocked");
+    assert_eq!(listed.waits[0].kind, "receive");
     sender.send_blocking(7).unwrap();
     assert_eq!(receives.join().unwrap(), Ok(7));
 }
@@ -279,12 +271,9 @@ fn a_wait_with_a_time_limit_is_two_waits() {
     let limited = task::Builder::new().name("limit: waits");
     let limited =
         limited.spawn(async move { time::timeout(Duration::from_secs(3600), slow).await });
-    let kinds: Vec<_> = waiting("limit: waits")
-        .waits
-        .iter()
-        .map(|wait| wait.kind)
-        .collect();
-    assert_eq!(kinds, [WaitKind::Task, WaitKind::Timer]);
+    let listed = waiting("limit: waits");
+    let kinds: Vec<_> = listed.waits.iter().map(|wait| &*wait.kind).collect();
+    assert_eq!(kinds, ["task", "timer"]);
     limited.abort();
 }
 
@@ -345,8 +334,8 @@ fn a_wait_for_something_unknown_beside_a_known_one_is_noticed() {
             .await
         });
     let listed = waiting("unknown: waits");
-    let kinds: Vec<_> = listed.waits.iter().map(|wait| wait.kind).collect();
-    assert_eq!(kinds, [WaitKind::Task, WaitKind::Outside]);
+    let kinds: Vec<_> = listed.waits.iter().map(|wait| &*wait.kind).collect();
+    assert_eq!(kinds, ["task", "outside"]);
     assert!(listed.may_wait_for_more);
     waits.abort();
 }
@@ -369,14 +358,14 @@ fn a_task_that_waits_for_a_group_waits_for_its_name() {
     ];
     let waits = ["group: first", "group: second", "group: none"].map(|name| {
         let waits = waiting(name).waits;
-        let group = waits.iter().find(|wait| wait.kind == WaitKind::Group);
+        let group = waits.iter().find(|wait| wait.kind == "group");
         group
-            .map(|wait| (wait.name.clone(), wait.resource))
+            .map(|wait| (wait.name.clone(), wait.resource.clone()))
             .unwrap()
     });
-    assert_eq!(waits[0].0.as_deref(), Some("requests\x1b[2J"));
+    assert_eq!(waits[0].0.as_deref(), Some("requests\\u{1b}[2J"));
     assert_eq!(waits[1].0.as_deref(), Some("requests 2"));
-    assert!(waits[0].1 != waits[1].1 && waits[2] == (None, 0));
+    assert!(waits[0].1 != waits[1].1 && waits[2] == (None, "0".to_owned()));
     let path = diagnostics::serve().unwrap();
     let view = manyhands_inspect::Client::connect(&path)
         .unwrap()
@@ -444,10 +433,7 @@ fn functions_of_the_library_that_wait_are_shown_on_the_line_that_calls_them() {
         ("line: loop", &["parallel::for_each_async"]),
     ] {
         let task = until(|| Some(waiting(name)).filter(|task| !task.waits.is_empty()));
-        let lines = task.waits.iter().map(|wait| {
-            assert_eq!(wait.at.file(), HERE.0, "{task:?}");
-            HERE.1.lines().nth(wait.at.line() as usize - 1).unwrap()
-        });
+        let lines = task.waits.iter().map(|wait| line_at(HERE, &wait.at));
         let lines: Vec<&str> = lines.collect();
         let is_part_of = |part: &&str| lines.iter().any(|line| line.contains(*part));
         assert!(parts.iter().all(is_part_of), "{name}: {lines:?}");
@@ -462,10 +448,10 @@ fn the_end_of_a_scope_and_a_completion_that_block_are_shown_on_the_line_of_the_c
     diagnostics::open();
     let (sender, receiver) = channel::bounded::<u32>(1);
     let (completer, completion) = task::completion::<u32>();
-    let end_of = |kind: WaitKind, name: &str| {
+    let end_of = |kind: &str, name: &str| {
         until(|| {
             let task = named(&inspect::snapshot(), name)?.clone();
-            let is_there = task.waits.first()?.kind == kind && task.state == TaskState::Blocked;
+            let is_there = task.waits.first()?.kind == kind && task.state == "blocked";
             is_there.then_some(task)
         })
     };
@@ -477,10 +463,9 @@ fn the_end_of_a_scope_and_a_completion_that_block_are_shown_on_the_line_of_the_c
     });
     let completed = task::Builder::new().name("end: completion");
     let completed = completed.run(move || completion.wait_blocking().unwrap());
-    let listed = end_of(WaitKind::Scope, "end: scope");
+    let listed = end_of("scope", "end: scope");
     assert_waits_at(&listed, HERE, &["task::scope_blocking(|scope| scope.spawn"]);
-    assert_eq!(listed.waits[0].kind.to_string(), "the end of a scope");
-    let listed = end_of(WaitKind::Completion, "end: completion");
+    let listed = end_of("completion", "end: completion");
     assert_waits_at(&listed, HERE, &["completion.wait_blocking()"]);
     sender.send_blocking(1).unwrap();
     completer.complete(2);
@@ -497,9 +482,9 @@ fn what_waits_inside_a_combinator_is_not_taken_for_all_there_is() {
     let all = task::Builder::new().name("inside: all");
     let all = all.spawn(async move { task::when_all(slow).await.len() });
     let listed = waiting("inside: all");
-    let direct: Vec<_> = listed.waits.iter().filter(|wait| wait.is_direct).collect();
+    let direct: Vec<_> = listed.waits.iter().filter(|wait| wait.direct).collect();
     assert_eq!(direct.len(), 1);
-    assert_eq!(direct[0].kind, WaitKind::Group);
+    assert_eq!(direct[0].kind, "group");
     assert_eq!(listed.waits.len(), 3);
     all.abort();
 }
@@ -519,13 +504,13 @@ async fn select(items: channel::Receiver<u32>, kicks: channel::Receiver<()>) {
 fn a_task_that_is_polled_again_waits_for_the_same_since_before_and_for_the_next_item_since_the_last()
  {
     diagnostics::open();
-    for state in [TaskState::Waiting, TaskState::Blocked] {
+    for state in ["waiting", "blocked"] {
         let (items, all_items) = channel::bounded::<u32>(1);
         let (kicks, all_kicks) = channel::bounded::<()>(1);
         let selecting = select(all_items, all_kicks);
-        let name = format!("since: {state:?}");
+        let name = format!("since: {state}");
         let task = match state {
-            TaskState::Waiting => spawn(&name, selecting),
+            "waiting" => spawn(&name, selecting),
             _ => task::Builder::new()
                 .name(&*name)
                 .run(|| task::block_on(selecting)),
@@ -541,10 +526,10 @@ fn a_task_that_is_polled_again_waits_for_the_same_since_before_and_for_the_next_
         until(|| (time::now() - between > 2 * GAP).then_some(()));
         kicks.send_blocking(()).unwrap();
         let second = seen_after(first.changes);
-        let of = |task: &TaskSnapshot, part: &str| {
-            let line = |wait: &WaitSnapshot| HERE.1.lines().nth(wait.at.line() as usize - 1);
-            let is_it = |wait: &&WaitSnapshot| line(wait).unwrap().contains(part);
-            task.waits.iter().find(is_it).unwrap().waiting_for
+        let of = |task: &Task, part: &str| {
+            let is_it = |wait: &&Wait| line_at(HERE, &wait.at).contains(part);
+            let wait = task.waits.iter().find(is_it).unwrap();
+            Duration::from_micros(wait.waiting_us)
         };
         let (item, kick) = (
             of(&second, "receive.as_mut()"),
@@ -570,8 +555,9 @@ fn each_tick_of_an_interval_is_a_wait_of_its_own() {
     });
     until(|| {
         let task = waiting("since: ticks");
-        let wait = &task.waits[0];
-        (task.polls > 3 && wait.waiting_for < task.in_state + GAP).then_some(())
+        let waiting = Duration::from_micros(task.waits[0].waiting_us);
+        let in_state = Duration::from_micros(task.in_state_us);
+        (task.polls > 3 && waiting < in_state + GAP).then_some(())
     });
     ticks.abort();
 }

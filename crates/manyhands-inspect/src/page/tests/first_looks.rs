@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::looker::Looked;
 use crate::page::PageSettings;
 use crate::stacks::Stacks;
-use crate::wire::View;
+use crate::view::View;
 use std::sync::mpsc;
 
 /// A page of a program that is looked at once in an hour.

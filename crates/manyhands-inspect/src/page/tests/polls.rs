@@ -3,7 +3,7 @@
 use super::{ask, change, page_with_control, request};
 use crate::error::Error;
 use crate::stacks::Stacks;
-use crate::wire::View;
+use crate::view::View;
 
 /// A program in which only task 7 waits.
 pub(super) fn poll(task: &str) -> Result<String, Error> {

@@ -3,7 +3,7 @@
 use super::{page, with_token};
 use crate::page::assets::ASSETS;
 use crate::reports::tests::late;
-use crate::wire::View;
+use crate::view::View;
 
 #[test]
 fn what_kept_loops_from_being_faster_is_shown_as_the_program_has_sent_it() {

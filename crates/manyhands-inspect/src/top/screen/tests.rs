@@ -4,7 +4,8 @@ use super::{Mode, State, Tab, draw};
 use crate::error::Error;
 use crate::graph::tests::task;
 use crate::top::tests::busy_view;
-use crate::wire::{Deadlock, Starvation, View};
+use crate::view::View;
+use manyhands_wire::{Deadlock, Starvation};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 

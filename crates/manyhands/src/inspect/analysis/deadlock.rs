@@ -8,28 +8,22 @@
 //!
 //! Pure functions of snapshots.
 
-use crate::inspect::analysis::stuck::{Stuck, first_direct};
-use crate::inspect::printable::Printable;
-use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
-use crate::recording::{SetWait, TaskKind, TaskNumber};
+use crate::inspect::analysis::stuck::{Stuck, direct};
+use crate::inspect::tasks::snapshot::{SeenTask, SeenTasks, Snapshot};
+use crate::recording::{SetWait, TaskKind, TaskNumber, WaitRecord};
+use manyhands_wire::{Deadlock, place, printable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Tasks that wait for each other; found by [`Snapshot::deadlocks`].
-///
-/// Its text names each task with the line on which it waits.
-///
-/// Example: see [`Snapshot::deadlocks`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Deadlock {
-    /// The ring: each task waits for the next one, and the last for the first.
-    pub tasks: Vec<TaskSnapshot>,
+/// Tasks that wait for each other. Its text names each with the line on which it waits.
+pub(in crate::inspect) struct Ring<'seen> {
+    /// Each waits for the next one, and the last for the first.
+    pub(in crate::inspect) tasks: Vec<&'seen SeenTask>,
     /// How many other tasks can never go on because of it.
-    pub behind: usize,
+    behind: usize,
     /// None of the tasks can wait for anything else. If it is false, something that is not recorded, such as a
     /// socket, may let one of them go on, or a task of a scope may cancel the others of it.
-    pub is_certain: bool,
+    is_certain: bool,
 }
 
 impl Snapshot {
@@ -69,31 +63,40 @@ impl Snapshot {
     ///     earlier = now;
     /// };
     /// let names: Vec<_> = deadlock.tasks.iter().filter_map(|task| task.name.as_deref()).collect();
-    /// assert!(deadlock.is_certain && names.len() == 2 && names.contains(&"a"));
-    /// println!("{deadlock}");
+    /// assert!(deadlock.certain && names.len() == 2 && names.contains(&"a"));
+    /// println!("{}", deadlock.text);
     /// # std::process::exit(0); // the two wait for ever
     /// # }
     /// # Ok::<(), manyhands::channel::SendError<manyhands::task::JoinHandle<()>>>(())
     /// ```
     #[must_use]
     pub fn deadlocks(&self, earlier: &Self) -> Vec<Deadlock> {
-        let stuck_perhaps = Stuck::find(self, earlier, false);
-        let stuck_certainly = Stuck::find(self, earlier, true).tasks;
-        let mut rings = rings(&stuck_perhaps);
-        for ring in &mut rings {
-            let mut tasks = ring.tasks.iter();
-            ring.is_certain = tasks.all(|task| stuck_certainly.contains_key(&task.number));
-        }
-        rings
+        let rings = deadlocks(&self.seen, &earlier.seen);
+        rings.iter().map(Ring::shown).collect()
     }
+}
+
+/// As [`Snapshot::deadlocks`].
+pub(in crate::inspect) fn deadlocks<'seen>(
+    now: &'seen SeenTasks,
+    earlier: &'seen SeenTasks,
+) -> Vec<Ring<'seen>> {
+    let stuck_perhaps = Stuck::find(now, earlier, false);
+    let stuck_certainly = Stuck::find(now, earlier, true).tasks;
+    let mut rings = rings(&stuck_perhaps);
+    for ring in &mut rings {
+        let mut tasks = ring.tasks.iter();
+        ring.is_certain = tasks.all(|task| stuck_certainly.contains_key(&task.number));
+    }
+    rings
 }
 
 /// The rings among tasks that are stuck. Each of them waits for one, so following the first wait of each leads into a
 /// ring.
-fn rings(stuck: &Stuck<'_>) -> Vec<Deadlock> {
+fn rings<'seen>(stuck: &Stuck<'seen>) -> Vec<Ring<'seen>> {
     let mut seen = BTreeSet::new();
     let mut ring_of = BTreeMap::new();
-    let mut rings: Vec<Deadlock> = Vec::new();
+    let mut rings: Vec<Ring<'seen>> = Vec::new();
     for &start in stuck.tasks.keys() {
         let mut path = Vec::new();
         let mut next = start;
@@ -121,19 +124,34 @@ fn rings(stuck: &Stuck<'_>) -> Vec<Deadlock> {
     rings
 }
 
-fn ring(stuck: &BTreeMap<TaskNumber, &TaskSnapshot>, numbers: &[TaskNumber]) -> Deadlock {
-    let mut tasks: Vec<TaskSnapshot> = numbers.iter().map(|number| stuck[number].clone()).collect();
+fn ring<'seen>(
+    stuck: &BTreeMap<TaskNumber, &'seen SeenTask>,
+    numbers: &[TaskNumber],
+) -> Ring<'seen> {
+    let mut tasks: Vec<_> = numbers.iter().map(|number| stuck[number]).collect();
     // So that a ring looks the same whatever leads into it.
     let first = (0..tasks.len()).min_by_key(|&index| tasks[index].number);
     tasks.rotate_left(first.unwrap_or(0));
-    Deadlock {
+    Ring {
         is_certain: false,
         behind: 0,
         tasks,
     }
 }
 
-impl fmt::Display for Deadlock {
+impl Ring<'_> {
+    /// What is shown of it.
+    pub(in crate::inspect) fn shown(&self) -> Deadlock {
+        Deadlock {
+            certain: self.is_certain,
+            behind: self.behind,
+            tasks: self.tasks.iter().map(|task| task.shown()).collect(),
+            text: self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Ring<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.is_certain {
             "deadlock"
@@ -147,12 +165,12 @@ impl fmt::Display for Deadlock {
         for (index, task) in self.tasks.iter().enumerate() {
             let next = &self.tasks[(index + 1) % self.tasks.len()];
             write!(f, "\n  {} waits for ", named(task))?;
-            if let Some(wait) = first_direct(task) {
+            if let Some(wait) = direct(&task.record).next() {
                 write!(f, "{}{}", around(wait), named(next))?;
-                write!(f, " at {}", Printable(&wait.at.to_string()))?;
+                write!(f, " at {}", place(task.record.line_of(&wait)))?;
             }
-            if let Some(spawned_at) = task.spawned_at {
-                write!(f, " (spawned at {})", Printable(&spawned_at.to_string()))?;
+            if let Some(spawned_at) = task.record.spawned_at() {
+                write!(f, " (spawned at {})", place(spawned_at))?;
             }
         }
         match self.behind {
@@ -164,28 +182,29 @@ impl fmt::Display for Deadlock {
 }
 
 /// The scope or group that the task belongs to that is waited for.
-fn around(wait: &WaitSnapshot) -> impl fmt::Display {
-    fmt::from_fn(move |f| match (wait.set.map(|set| set.until), &wait.name) {
+fn around(wait: WaitRecord) -> impl fmt::Display {
+    let until = wait.set.map(|set| set.until);
+    fmt::from_fn(move |f| match (until, wait.group_name()) {
         (None, _) => Ok(()),
         (Some(SetWait::All | SetWait::AllOrFailure), _) => f.write_str("a scope with "),
         (Some(SetWait::OneOf(_)), None) => f.write_str("a group with "),
         (Some(SetWait::OneOf(_)), Some(name)) => {
-            write!(f, "the group '{}' with ", Printable(name))
+            write!(f, "the group '{}' with ", printable(&name))
         }
         (Some(SetWait::Each), _) => f.write_str("all of several tasks with "),
     })
 }
 
 /// A task in a sentence.
-fn named(task: &TaskSnapshot) -> impl fmt::Display {
+fn named(task: &SeenTask) -> impl fmt::Display {
     fmt::from_fn(move |f| {
-        let noun = match task.kind {
+        let noun = match task.record.kind() {
             TaskKind::Future | TaskKind::Closure => "task",
             TaskKind::Thread => "thread",
         };
         write!(f, "{noun} {}", task.number)?;
-        match &task.name {
-            Some(name) => write!(f, " '{}'", Printable(name)),
+        match &task.record.name {
+            Some(name) => write!(f, " '{}'", printable(name)),
             None => Ok(()),
         }
     })
@@ -193,70 +212,101 @@ fn named(task: &TaskSnapshot) -> impl fmt::Display {
 
 #[cfg(test)]
 pub(in crate::inspect) mod tests {
-    use super::Deadlock;
-    use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
-    use crate::recording::AwaitedSet;
-    use crate::recording::enabled::tasks::record::Record;
+    use super::{Ring, deadlocks};
+    use crate::inspect::tasks::snapshot::{SeenTask, SeenTasks};
+    use crate::priority::Priority;
+    use crate::recording::enabled::tasks::record::{Origin, Record};
     use crate::recording::enabled::tasks::task_number::TaskNumber;
-    use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
-    use crate::recording::{SetWait, WaitKind};
+    use crate::recording::enabled::tasks::task_state::TaskState;
+    use crate::recording::enabled::tasks::work_type::WorkType;
+    use crate::recording::enabled::waits::task_waits::Waits;
+    use crate::recording::{AwaitedSet, SetWait, WaitKind, WaitRecord};
     use std::collections::BTreeMap;
     use std::num::NonZeroU32;
     use std::panic::Location;
-    use std::time::Duration;
 
     pub(in crate::inspect) fn number(place: u64) -> TaskNumber {
         TaskNumber::from_bits(1 << 32 | place).unwrap()
     }
 
-    /// A task that waits for these; 0 stands for something that is no task.
-    pub(in crate::inspect) fn task(place: u64, owners: &[u64]) -> TaskSnapshot {
-        let wait = |&owner: &u64| WaitSnapshot {
-            kind: WaitKind::Task,
-            name: None,
-            resource: 0,
+    /// A wait for a task; 0 stands for something that is no task.
+    fn wait(owner: u64) -> WaitRecord {
+        WaitRecord {
             owner: (owner > 0).then(|| number(owner)),
-            set: None,
-            at: Location::caller(),
-            waiting_for: Duration::ZERO,
-            is_direct: true,
-            frame: None,
-        };
-        TaskSnapshot {
-            kind: TaskKind::Future,
-            state: TaskState::Waiting,
-            polls: 1,
-            waits: owners.iter().map(wait).collect(),
-            may_wait_for_more: false,
-            changes: 1,
-            ..TaskSnapshot::of(number(place), &Record::new(0))
+            ..WaitRecord::new(0, WaitKind::Task, 0, Location::caller())
         }
     }
 
-    pub(in crate::inspect) fn snapshot_of(tasks: Vec<TaskSnapshot>) -> Snapshot {
+    /// A task that waits for these, and has as many wakers as are direct.
+    fn waiting(place: u64, waits: &[WaitRecord]) -> SeenTask {
+        static WORK: WorkType = WorkType::closure::<()>();
+        let direct = waits.iter().filter(|wait| wait.is_direct).count();
+        let mut all = Waits::within(None, u32::try_from(direct).ok());
+        for (leaf, wait) in waits.iter().enumerate() {
+            all.add(WaitRecord { leaf, ..*wait });
+        }
+        let record = Record {
+            origin: Some(Origin {
+                work: &WORK,
+                spawned_at: Location::caller(),
+                priority: Priority::Normal,
+            }),
+            state: TaskState::Waiting,
+            waits: all,
+            ..Record::new(0)
+        };
+        SeenTask::new(number(place), &record)
+    }
+
+    /// A task that waits for these.
+    pub(in crate::inspect) fn task(place: u64, owners: &[u64]) -> SeenTask {
+        let waits: Vec<_> = owners.iter().map(|owner| wait(*owner)).collect();
+        waiting(place, &waits)
+    }
+
+    /// As this one, but more wakers exist than it has waits.
+    fn with_more_wakers(mut task: SeenTask) -> SeenTask {
+        task.record.waits.wakers = Some(9);
+        task
+    }
+
+    /// As this wait, but in a combinator.
+    fn inside(wait: WaitRecord) -> WaitRecord {
+        WaitRecord {
+            is_direct: false,
+            ..wait
+        }
+    }
+
+    pub(in crate::inspect) fn look_at(tasks: Vec<SeenTask>) -> SeenTasks {
         let mut set_sizes = BTreeMap::new();
-        for set in tasks.iter().filter_map(|task| task.set) {
+        for set in tasks.iter().filter_map(|task| task.record.set) {
             *set_sizes.entry(set).or_default() += 1;
         }
-        Snapshot {
-            tasks,
-            set_sizes,
-            ..Snapshot::default()
-        }
+        SeenTasks { tasks, set_sizes }
     }
 
-    /// The rings of one snapshot taken twice, each as its numbers and how many tasks are behind it.
-    fn rings(tasks: Vec<TaskSnapshot>) -> Vec<(Vec<u64>, usize)> {
-        let snapshot = snapshot_of(tasks);
-        let numbers = |ring: &Deadlock| {
+    /// The rings of one look taken twice, each as its numbers and how many tasks are behind it.
+    fn rings(tasks: Vec<SeenTask>) -> Vec<(Vec<u64>, usize)> {
+        let look = look_at(tasks);
+        let numbers = |ring: &Ring<'_>| {
             let tasks = ring.tasks.iter();
             tasks.map(|task| task.number.to_bits() & 0xffff).collect()
         };
-        let found = snapshot.deadlocks(&snapshot);
+        let found = deadlocks(&look, &look);
         found
             .iter()
             .map(|ring| (numbers(ring), ring.behind))
             .collect()
+    }
+
+    /// The text of the only ring of one look taken twice.
+    fn text_of(tasks: Vec<SeenTask>) -> String {
+        let look = look_at(tasks);
+        let [ring] = &deadlocks(&look, &look)[..] else {
+            panic!("one ring");
+        };
+        ring.to_string()
     }
 
     #[test]
@@ -283,7 +333,7 @@ pub(in crate::inspect) mod tests {
         assert!(rings(vec![task(1, &[2]), task(2, &[3])]).is_empty());
         assert!(rings(vec![task(1, &[2]), task(2, &[0])]).is_empty());
         let mut running = task(3, &[1]);
-        running.state = TaskState::Running;
+        running.record.state = TaskState::Running;
         assert!(rings(vec![task(1, &[2]), task(2, &[3]), running]).is_empty());
     }
 
@@ -297,66 +347,66 @@ pub(in crate::inspect) mod tests {
         let both = vec![task(1, &[2, 3]), task(2, &[1]), task(3, &[1])];
         assert_eq!(rings(both), [(vec![1, 2], 1)]);
         let mut more = task(1, &[2]);
-        more.waits_left_out = 1;
-        more.direct_waits_left_out = 1;
+        more.record.waits.left_out = 1;
+        more.record.waits.direct_left_out = 1;
         assert!(rings(vec![more, task(2, &[1])]).is_empty());
-        let mut inside = task(1, &[2]);
-        inside.waits[0].is_direct = false;
+        let inside = waiting(1, &[inside(wait(2))]);
         assert!(rings(vec![inside, task(2, &[1])]).is_empty());
     }
 
     #[test]
     fn a_wait_that_has_changed_in_between_does_not_count() {
-        let now = snapshot_of(vec![task(1, &[2]), task(2, &[1])]);
+        let now = look_at(vec![task(1, &[2]), task(2, &[1])]);
         let mut changed = task(2, &[1]);
-        changed.changes += 1;
-        let earlier = snapshot_of(vec![task(1, &[2]), changed]);
-        assert!(now.deadlocks(&earlier).is_empty());
+        changed.record.changes += 1;
+        let earlier = look_at(vec![task(1, &[2]), changed]);
+        assert!(deadlocks(&now, &earlier).is_empty());
         assert!(
-            now.deadlocks(&snapshot_of(vec![task(1, &[2])])).is_empty(),
+            deadlocks(&now, &look_at(vec![task(1, &[2])])).is_empty(),
             "the second task was not there yet"
         );
-        assert_eq!(now.deadlocks(&now).len(), 1);
+        assert_eq!(deadlocks(&now, &now).len(), 1);
     }
 
     #[test]
     fn a_ring_with_an_unknown_waker_is_only_possible() {
-        let mut perhaps = task(2, &[1]);
-        perhaps.may_wait_for_more = true;
-        let snapshot = snapshot_of(vec![task(1, &[2]), perhaps]);
-        let [ring] = &snapshot.deadlocks(&snapshot)[..] else {
-            panic!("one ring");
-        };
-        assert!(!ring.is_certain);
-        let mut aside = task(3, &[1]);
-        aside.may_wait_for_more = true;
-        let both = snapshot_of(vec![task(1, &[2, 3]), task(2, &[1]), aside]);
-        assert!(!both.deadlocks(&both)[0].is_certain, "by the second way");
-        assert!(ring.to_string().starts_with("possible deadlock: 2 tasks"));
+        let perhaps = || vec![task(1, &[2]), with_more_wakers(task(2, &[1]))];
+        assert_eq!(certainties(perhaps()), [false]);
+        let aside = with_more_wakers(task(3, &[1]));
+        let both = vec![task(1, &[2, 3]), task(2, &[1]), aside];
+        assert_eq!(certainties(both), [false], "by the second way");
+        assert!(text_of(perhaps()).starts_with("possible deadlock: 2 tasks"));
     }
 
     /// In the scope or group with this number.
-    fn member(set: u32, mut task: TaskSnapshot) -> TaskSnapshot {
-        task.set = NonZeroU32::new(set);
+    fn member(set: u32, mut task: SeenTask) -> SeenTask {
+        task.record.set = NonZeroU32::new(set);
         task
     }
 
-    /// A task that waits for such a scope or group.
-    fn awaits(place: u64, number: u32, until: SetWait) -> TaskSnapshot {
-        let mut task = task(place, &[0]);
-        task.waits[0].kind = match until {
+    /// A wait for such a scope or group.
+    fn wait_for_set(number: u32, until: SetWait) -> WaitRecord {
+        let kind = match until {
             SetWait::OneOf(_) | SetWait::Each => WaitKind::Group,
             SetWait::All | SetWait::AllOrFailure => WaitKind::Scope,
         };
         let number = NonZeroU32::new(number).unwrap();
-        task.waits[0].set = Some(AwaitedSet { number, until });
-        task
+        WaitRecord {
+            kind,
+            set: Some(AwaitedSet { number, until }),
+            ..wait(0)
+        }
+    }
+
+    /// A task that waits for such a scope or group.
+    fn awaits(place: u64, number: u32, until: SetWait) -> SeenTask {
+        waiting(place, &[wait_for_set(number, until)])
     }
 
     /// The certainties of the rings.
-    fn certainties(tasks: Vec<TaskSnapshot>) -> Vec<bool> {
-        let snapshot = snapshot_of(tasks);
-        let found = snapshot.deadlocks(&snapshot);
+    fn certainties(tasks: Vec<SeenTask>) -> Vec<bool> {
+        let look = look_at(tasks);
+        let found = deadlocks(&look, &look);
         found.iter().map(|ring| ring.is_certain).collect()
     }
 
@@ -377,8 +427,7 @@ pub(in crate::inspect) mod tests {
             assert_eq!(certainties(other), [true], "a task of another scope");
             let empty = vec![awaits(1, 7, until), task(2, &[1])];
             assert!(rings(empty).is_empty(), "no task of the scope is known");
-            let mut timed = awaits(1, 7, until);
-            timed.waits.push(task(1, &[0]).waits[0].clone());
+            let timed = waiting(1, &[wait_for_set(7, until), wait(0)]);
             assert!(rings(vec![timed, member(7, task(2, &[1]))]).is_empty());
         }
     }
@@ -393,8 +442,7 @@ pub(in crate::inspect) mod tests {
         };
         let mut earlier = stuck();
         earlier.push(member(7, task(3, &[0])));
-        let found = snapshot_of(stuck()).deadlocks(&snapshot_of(earlier));
-        assert!(found.is_empty());
+        assert!(deadlocks(&look_at(stuck()), &look_at(earlier)).is_empty());
     }
 
     #[test]
@@ -413,14 +461,14 @@ pub(in crate::inspect) mod tests {
         one_goes_on[2] = member(7, task(3, &[0]));
         assert!(rings(one_goes_on).is_empty());
         // The group's own waits for its tasks are listed as well, and others inside a combinator.
+        let mut waits = vec![wait_for_set(7, SetWait::OneOf(2))];
         let mut with_inner = waits_for(2);
         for (owner, is_ring) in [(2, true), (3, true), (1, false)] {
-            let mut inner = task(1, &[owner]).waits[0].clone();
-            inner.is_direct = false;
-            with_inner[0].waits.push(inner);
+            waits.push(inside(wait(owner)));
+            with_inner[0] = with_more_wakers(waiting(1, &waits));
             assert_eq!(!rings(with_inner.clone()).is_empty(), is_ring);
         }
-        with_inner[0].wakers = Some(1);
+        with_inner[0] = waiting(1, &waits);
         assert_eq!(rings(with_inner).len(), 1, "only the group has a waker");
     }
 
@@ -447,24 +495,19 @@ pub(in crate::inspect) mod tests {
             "behind one that goes on"
         );
         let mut perhaps = waits_for(&[0, 1]);
-        perhaps[2].may_wait_for_more = true;
+        perhaps[2].record.waits.wakers = Some(9);
         assert_eq!(certainties(perhaps), [false]);
+        let each = wait_for_set(7, SetWait::Each);
         let mut timed = waits_for(&[0, 1]);
-        timed[0].waits.push(task(1, &[0]).waits[0].clone());
+        timed[0] = waiting(1, &[each, wait(0)]);
         assert!(rings(timed).is_empty());
         // Its own waits for the tasks are listed as well.
         let mut with_inner = waits_for(&[0, 1]);
-        with_inner[0].waits.push(task(1, &[3]).waits[0].clone());
-        with_inner[0].waits[1].is_direct = false;
+        with_inner[0] = with_more_wakers(waiting(1, &[each, inside(wait(3))]));
         assert_eq!(rings(with_inner).len(), 1);
-        let earlier = snapshot_of(vec![awaits(1, 7, SetWait::Each), task(2, &[0])]);
-        assert!(
-            snapshot_of(waits_for(&[0, 1]))
-                .deadlocks(&earlier)
-                .is_empty()
-        );
-        let snapshot = snapshot_of(waits_for(&[0, 1]));
-        let text = snapshot.deadlocks(&snapshot)[0].to_string();
+        let earlier = look_at(vec![awaits(1, 7, SetWait::Each), task(2, &[0])]);
+        assert!(deadlocks(&look_at(waits_for(&[0, 1])), &earlier).is_empty());
+        let text = text_of(waits_for(&[0, 1]));
         assert!(
             text.contains("task 1 waits for all of several tasks with task 3 at "),
             "{text}"
@@ -483,8 +526,7 @@ pub(in crate::inspect) mod tests {
         };
         assert_eq!(rings(nested(1)), [(vec![1, 2, 3], 0)]);
         assert!(rings(nested(4)).is_empty());
-        let snapshot = snapshot_of(nested(1));
-        let text = snapshot.deadlocks(&snapshot)[0].to_string();
+        let text = text_of(nested(1));
         assert!(
             text.contains("task 1 waits for a group with task 2 at "),
             "{text}"
@@ -499,11 +541,10 @@ pub(in crate::inspect) mod tests {
     #[test]
     fn the_text_names_tasks_and_lines_and_is_safe_to_print() {
         let mut named = task(1, &[2]);
-        named.name = Some("evil\x1b[2J".to_owned());
-        named.spawned_at = Some(Location::caller());
-        let line = named.waits[0].at.line();
-        let snapshot = snapshot_of(vec![named, task(2, &[1]), task(3, &[1])]);
-        let text = snapshot.deadlocks(&snapshot)[0].to_string();
+        named.record.name = Some("evil\x1b[2J".into());
+        // The wait is on a line of the library, so that of the spawning is shown.
+        let line = named.record.spawned_at().unwrap().line();
+        let text = text_of(vec![named, task(2, &[1]), task(3, &[1])]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "deadlock: 2 tasks wait for each other in a ring");
         assert!(lines[1].starts_with("  task 1 'evil\\u{1b}[2J' waits for task 2 at "));

@@ -7,27 +7,10 @@
 //! Pure functions of snapshots. Not here: the report of the runtime itself, when all its threads are blocked
 //! (`runtime/monitor/stall.rs`).
 
-use crate::inspect::printable::Printable;
 use crate::inspect::tasks::snapshot::Snapshot;
-use crate::recording::{NoMoreThreads, RuntimeSnapshot, WorkerSnapshot, WorkerState};
-use std::fmt;
+use manyhands_wire::{Runtime, Starvation, Worker};
+use std::fmt::Write;
 use std::time::Duration;
-
-/// A runtime whose queued tasks no thread takes; found by [`Snapshot::starvations`].
-///
-/// Its text names each worker with the line on which its task was spawned.
-///
-/// Example: see [`Snapshot::starvations`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Starvation {
-    /// The runtime, as it is now.
-    pub runtime: RuntimeSnapshot,
-    /// How many of its tasks are queued; of each queue up to 10,000 are counted.
-    pub queued: usize,
-    /// Why it gets no other thread.
-    pub because: NoMoreThreads,
-}
 
 impl Snapshot {
     /// The runtimes that were starved from `earlier` to this snapshot: tasks were queued, all workers were blocked in the
@@ -55,8 +38,8 @@ impl Snapshot {
     ///         break starvation;
     ///     }
     /// };
-    /// assert_eq!((starvation.runtime.name.as_str(), starvation.queued), ("small", 2));
-    /// println!("{starvation}");
+    /// assert_eq!((starvation.name.as_str(), starvation.queued), ("small", 2));
+    /// println!("{}", starvation.text);
     /// drop(held);
     /// for task in tasks {
     ///     task.join()?;
@@ -71,11 +54,8 @@ impl Snapshot {
 }
 
 /// As [`Snapshot::starvations`], of the runtimes in two snapshots.
-pub(in crate::inspect) fn starvations(
-    now: &[RuntimeSnapshot],
-    earlier: &[RuntimeSnapshot],
-) -> Vec<Starvation> {
-    let before = |now: &RuntimeSnapshot| {
+pub(in crate::inspect) fn starvations(now: &[Runtime], earlier: &[Runtime]) -> Vec<Starvation> {
+    let before = |now: &Runtime| {
         let mut earlier = earlier.iter();
         earlier.find(|earlier| earlier.number == now.number)
     };
@@ -83,107 +63,108 @@ pub(in crate::inspect) fn starvations(
     starved.collect()
 }
 
-fn starvation(now: &RuntimeSnapshot, earlier: &RuntimeSnapshot) -> Option<Starvation> {
-    let because = now.no_more_threads?;
+fn starvation(now: &Runtime, earlier: &Runtime) -> Option<Starvation> {
+    let because = now.no_more_threads.as_deref()?;
     let queued = queued(now);
     let is_starved = earlier.no_more_threads.is_some()
         && queued > 0
         && self::queued(earlier) > 0
         && have_all_stayed(now, earlier);
     is_starved.then(|| Starvation {
-        runtime: now.clone(),
+        runtime: now.number,
+        name: now.name.clone(),
         queued,
-        because,
+        because: because.to_owned(),
+        text: text(now, queued, because),
     })
 }
 
 /// Tasks that wait for a worker.
-fn queued(runtime: &RuntimeSnapshot) -> usize {
+fn queued(runtime: &Runtime) -> usize {
     let own: usize = runtime.workers.iter().map(|worker| worker.queued).sum();
     runtime.queued_outside + runtime.queued_with_priority + own
 }
 
 /// Whether each worker is still at the piece of work at which it was earlier. A runtime without workers has them all there
 /// if the system lets it have none.
-fn have_all_stayed(now: &RuntimeSnapshot, earlier: &RuntimeSnapshot) -> bool {
+fn have_all_stayed(now: &Runtime, earlier: &Runtime) -> bool {
     let (workers, before) = (workers(now), workers(earlier));
-    let has_stayed = |(now, earlier): (&&WorkerSnapshot, &&WorkerSnapshot)| {
-        let what = |worker: &WorkerSnapshot| {
+    let has_stayed = |(now, earlier): (&&Worker, &&Worker)| {
+        let what = |worker: &Worker| {
             let counts = (worker.completed, worker.steals, worker.parks);
-            (worker.index, counts, worker.task_spawned_at)
+            (worker.index, counts, worker.task_spawned_at.clone())
         };
-        now.state != WorkerState::Idle
-            && earlier.state != WorkerState::Idle
-            && what(now) == what(earlier)
+        now.state != "idle" && earlier.state != "idle" && what(now) == what(earlier)
     };
     workers.len() == now.threads
         && earlier.threads == now.threads
         && before.len() == workers.len()
-        && (now.threads > 0 || now.no_more_threads == Some(NoMoreThreads::Refused))
+        && (now.threads > 0 || now.no_more_threads.as_deref() == Some("refused"))
         && workers.iter().zip(&before).all(has_stayed)
 }
 
 /// Without external threads, which run only what they wait for.
-fn workers(runtime: &RuntimeSnapshot) -> Vec<&WorkerSnapshot> {
+fn workers(runtime: &Runtime) -> Vec<&Worker> {
     let workers = runtime.workers.iter();
     let mut workers: Vec<_> = workers.filter(|worker| worker.index.is_some()).collect();
     workers.sort_unstable_by_key(|worker| worker.index);
     workers
 }
 
-impl fmt::Display for Starvation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let workers = workers(&self.runtime);
-        let tasks = match self.queued {
-            1 => "1 task waits".to_owned(),
-            count => format!("{count} tasks wait"),
-        };
-        write!(
-            f,
-            "runtime '{}' is starved: {tasks} for a thread, ",
-            Printable(&self.runtime.name)
-        )?;
-        match workers.len() {
-            0 => f.write_str("it has none")?,
-            1 => f.write_str("its only worker is still busy with the same work")?,
-            count => write!(f, "all {count} workers are still busy with the same work")?,
-        }
-        write!(f, ", and none is added because {}", self.because)?;
-        for worker in workers.iter().take(SHOWN_MAX) {
-            write!(f, "\n  {}", named(worker))?;
-        }
-        if workers.len() > SHOWN_MAX {
-            write!(f, "\n  and {} more", workers.len() - SHOWN_MAX)?;
-        }
-        f.write_str(match self.because {
-            NoMoreThreads::Limit => {
-                "\n  raise RuntimeBuilder::max_threads, or neither block nor compute for long in its tasks"
-            }
-            NoMoreThreads::Memory => "\n  neither block nor compute for long in its tasks",
-            NoMoreThreads::Refused => {
-                "\n  raise the system's limits of processes and memory, or neither block nor \
-                 compute for long in its tasks"
-            }
-        })
+/// In sentences: its workers, each with the line on which its task was spawned, and what helps.
+fn text(runtime: &Runtime, queued: usize, because: &str) -> String {
+    let workers = workers(runtime);
+    let (reason, advice) = match because {
+        "limit" => (
+            "the limit is reached",
+            "raise RuntimeBuilder::max_threads, or neither block nor compute for long in its tasks",
+        ),
+        "memory" => (
+            "memory is scarce",
+            "neither block nor compute for long in its tasks",
+        ),
+        _ => (
+            "the system starts no more",
+            "raise the system's limits of processes and memory, or neither block nor compute for long in its tasks",
+        ),
+    };
+    let tasks = match queued {
+        1 => "1 task waits".to_owned(),
+        count => format!("{count} tasks wait"),
+    };
+    let busy = match workers.len() {
+        0 => "it has none".to_owned(),
+        1 => "its only worker is still busy with the same work".to_owned(),
+        count => format!("all {count} workers are still busy with the same work"),
+    };
+    let name = &runtime.name;
+    let mut text = format!(
+        "runtime '{name}' is starved: {tasks} for a thread, {busy}, and none is added because {reason}"
+    );
+    for worker in workers.iter().take(SHOWN_MAX) {
+        let _ = write!(text, "\n  {}", named(worker));
     }
+    if workers.len() > SHOWN_MAX {
+        let _ = write!(text, "\n  and {} more", workers.len() - SHOWN_MAX);
+    }
+    text + "\n  " + advice
 }
 
 /// A worker in a sentence.
-fn named(worker: &WorkerSnapshot) -> impl fmt::Display {
-    fmt::from_fn(move |f| {
-        if let Some(index) = worker.index {
-            write!(f, "worker {index} ")?;
-        }
-        f.write_str(match worker.state {
-            WorkerState::Blocked => "waits",
-            _ if worker.sleeps_in_kernel => "sleeps in the kernel",
-            _ => "runs",
-        })?;
-        match worker.task_spawned_at {
-            Some(at) => write!(f, " in the task spawned at {}", Printable(&at.to_string())),
-            None => Ok(()),
-        }
-    })
+fn named(worker: &Worker) -> String {
+    let index = worker.index.map(|index| format!("worker {index} "));
+    let does = match worker.state.as_str() {
+        "blocked" => "waits",
+        _ if worker.sleeps_in_kernel => "sleeps in the kernel",
+        _ => "runs",
+    };
+    let at = worker.task_spawned_at.as_ref();
+    let at = at.map(|at| format!(" in the task spawned at {at}"));
+    format!(
+        "{}{does}{}",
+        index.unwrap_or_default(),
+        at.unwrap_or_default()
+    )
 }
 
 /// Two looks that find a runtime starved are at least so far apart: work that keeps all workers for a shorter time is usual.
@@ -194,24 +175,21 @@ const SHOWN_MAX: usize = 16;
 #[cfg(test)]
 pub(in crate::inspect) mod tests {
     use super::{Starvation, starvations};
-    use crate::recording::NoMoreThreads;
-    use crate::recording::enabled::runtime_snapshot::{
-        RuntimeSnapshot, WorkerSnapshot, WorkerState,
-    };
+    use manyhands_wire::{Runtime, Worker, place, printable};
     use std::panic::Location;
 
     /// What is different at one of two looks, whether the runtime is starved then, and how it comes to be different.
-    type Case = (&'static str, bool, fn(&mut RuntimeSnapshot));
+    type Case = (&'static str, bool, fn(&mut Runtime));
 
     /// A runtime of two workers at its limit, with a task in its queue.
-    pub(in crate::inspect) fn starved() -> RuntimeSnapshot {
-        RuntimeSnapshot {
+    pub(in crate::inspect) fn starved() -> Runtime {
+        Runtime {
             number: 1,
             name: "test".to_owned(),
             limit: 2,
             threads: 2,
             threads_max: 2,
-            no_more_threads: Some(NoMoreThreads::Limit),
+            no_more_threads: Some("limit".to_owned()),
             queued_outside: 1,
             queued_with_priority: 0,
             started_for_declared: 0,
@@ -221,12 +199,12 @@ pub(in crate::inspect) mod tests {
         }
     }
 
-    fn worker(index: Option<usize>) -> WorkerSnapshot {
-        WorkerSnapshot {
+    fn worker(index: Option<usize>) -> Worker {
+        Worker {
             index,
-            state: WorkerState::Running,
+            state: "running".to_owned(),
             sleeps_in_kernel: false,
-            task_spawned_at: Some(Location::caller()),
+            task_spawned_at: Some(place(Location::caller())),
             queued: 0,
             forks: 0,
             completed: 7,
@@ -236,7 +214,7 @@ pub(in crate::inspect) mod tests {
         }
     }
 
-    fn found(now: RuntimeSnapshot, earlier: RuntimeSnapshot) -> Vec<Starvation> {
+    fn found(now: Runtime, earlier: Runtime) -> Vec<Starvation> {
         starvations(&[now], &[earlier])
     }
 
@@ -245,7 +223,7 @@ pub(in crate::inspect) mod tests {
         let changes: [Case; 8] = [
             ("nothing", true, |_| ()),
             ("blocked", true, |now| {
-                now.workers[1].state = WorkerState::Blocked;
+                now.workers[1].state = "blocked".to_owned();
             }),
             ("more tasks come", true, |now| now.queued_outside = 9),
             ("tasks of a worker", true, |now| {
@@ -260,8 +238,8 @@ pub(in crate::inspect) mod tests {
                 now.workers[0].forks = 3;
             }),
             ("an external thread comes", true, |now| {
-                now.workers.push(WorkerSnapshot {
-                    state: WorkerState::Idle,
+                now.workers.push(Worker {
+                    state: "idle".to_owned(),
                     ..worker(None)
                 });
             }),
@@ -271,7 +249,7 @@ pub(in crate::inspect) mod tests {
             ("nothing is queued", false, |now| now.queued_outside = 0),
             ("one may be added", false, |now| now.no_more_threads = None),
             ("idle", false, |now| {
-                now.workers[0].state = WorkerState::Idle;
+                now.workers[0].state = "idle".to_owned();
             }),
             ("completed", false, |now| now.workers[1].completed += 1),
             ("stole", false, |now| now.workers[1].steals += 1),
@@ -304,15 +282,11 @@ pub(in crate::inspect) mod tests {
 
     #[test]
     fn a_runtime_without_threads_is_starved_only_if_the_system_refuses_them() {
-        for (because, count) in [
-            (NoMoreThreads::Limit, 0),
-            (NoMoreThreads::Memory, 0),
-            (NoMoreThreads::Refused, 1),
-        ] {
+        for (because, count) in [("limit", 0), ("memory", 0), ("refused", 1)] {
             let mut none = starved();
             none.workers.clear();
             none.threads = 0;
-            none.no_more_threads = Some(because);
+            none.no_more_threads = Some(because.to_owned());
             assert_eq!(found(none.clone(), none).len(), count, "{because}");
         }
     }
@@ -320,13 +294,13 @@ pub(in crate::inspect) mod tests {
     #[test]
     fn the_text_says_who_does_what_why_no_thread_comes_and_what_helps() {
         let mut runtime = starved();
-        runtime.name = "evil\x1b[2J".to_owned();
-        runtime.workers[0].state = WorkerState::Blocked;
+        runtime.name = printable("evil\x1b[2J");
+        runtime.workers[0].state = "blocked".to_owned();
         runtime.workers[1].sleeps_in_kernel = true;
         let [starvation] = &found(runtime.clone(), runtime.clone())[..] else {
             panic!("it is starved");
         };
-        let text = starvation.to_string();
+        let text = &starvation.text;
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[0],
@@ -348,7 +322,7 @@ pub(in crate::inspect) mod tests {
         );
         runtime.workers = (0..20).map(|index| worker(Some(index))).collect();
         runtime.threads = 20;
-        let text = found(runtime.clone(), runtime)[0].to_string();
+        let text = &found(runtime.clone(), runtime)[0].text;
         assert!(text.contains("\n  worker 15 runs in the task") && text.contains("and 4 more"));
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Not here: the decision (`starvation.rs`).
 
-use crate::inspect::analysis::starvation::{STARVED_FOR, Starvation, starvations};
-use crate::recording::{RuntimeSnapshot, runtimes};
+use crate::inspect::analysis::starvation::{STARVED_FOR, starvations};
+use crate::recording::runtimes;
 use crate::sync::clock;
+use manyhands_wire::{Runtime, Starvation};
 use std::collections::BTreeSet;
 use std::mem;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 /// A look at all runtimes.
 pub(in crate::inspect) struct Look {
     at: Instant,
-    runtimes: Vec<RuntimeSnapshot>,
+    runtimes: Vec<Runtime>,
 }
 
 /// Who looks, and asks at any times.
@@ -43,9 +44,9 @@ impl StarvationLooks {
         };
         let mut found = starvations(&now.runtimes, &earlier.runtimes);
         self.earlier = Some(now);
-        let starved = found.iter().map(|starved| starved.runtime.number);
+        let starved = found.iter().map(|starved| starved.runtime);
         let before = mem::replace(&mut self.starved, starved.collect());
-        found.retain(|starved| !before.contains(&starved.runtime.number));
+        found.retain(|starved| !before.contains(&starved.runtime));
         found
     }
 

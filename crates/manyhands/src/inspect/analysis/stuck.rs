@@ -12,39 +12,40 @@
 //! between two looks that see the same wait, so one that was there at any moment in between is in one of the two, and if it
 //! is in the first one only, the number of tasks differs.
 //!
-//! Pure functions of snapshots.
+//! Pure functions of what was seen.
 
-use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
-use crate::recording::{AwaitedSet, SetWait, TaskNumber, TaskState, WaitKind};
+use crate::inspect::tasks::outside::may_wait_for_more;
+use crate::inspect::tasks::snapshot::{SeenTask, SeenTasks};
+use crate::recording::{AwaitedSet, Record, SetWait, TaskNumber, TaskState, WaitRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 /// The tasks that can never go on.
-pub(in crate::inspect) struct Stuck<'snapshot> {
-    now: &'snapshot Snapshot,
-    earlier: &'snapshot Snapshot,
+pub(in crate::inspect) struct Stuck<'seen> {
+    now: &'seen SeenTasks,
+    earlier: &'seen SeenTasks,
     is_certain: bool,
-    pub(in crate::inspect) tasks: BTreeMap<TaskNumber, &'snapshot TaskSnapshot>,
+    pub(in crate::inspect) tasks: BTreeMap<TaskNumber, &'seen SeenTask>,
     /// Those of each scope and group.
     members: BTreeMap<NonZeroU32, BTreeSet<TaskNumber>>,
 }
 
-impl<'snapshot> Stuck<'snapshot> {
+impl<'seen> Stuck<'seen> {
     /// Those that `now` and `earlier` both contain, and that have not changed. For certain: wakers that no wait accounts for may
     /// let a task go on too, and so may tasks that can cancel others of their scope.
     pub(in crate::inspect) fn find(
-        now: &'snapshot Snapshot,
-        earlier: &'snapshot Snapshot,
+        now: &'seen SeenTasks,
+        earlier: &'seen SeenTasks,
         is_certain: bool,
     ) -> Self {
-        let changes_of = |task: &TaskSnapshot| (task.number, task.changes);
+        let changes_of = |task: &SeenTask| (task.number, task.record.changes);
         let changes: BTreeMap<_, _> = earlier.tasks.iter().map(changes_of).collect();
-        let set_of = |task: &TaskSnapshot| Some((task.number, task.set?));
+        let set_of = |task: &SeenTask| Some((task.number, task.record.set?));
         let sets: BTreeMap<_, _> = now.tasks.iter().filter_map(set_of).collect();
-        let may_be = |task: &&TaskSnapshot| {
-            changes.get(&task.number) == Some(&task.changes)
-                && waits_for_tasks_only(task, &sets)
-                && !(is_certain && task.may_wait_for_more)
+        let may_be = |task: &&SeenTask| {
+            changes.get(&task.number) == Some(&task.record.changes)
+                && waits_for_tasks_only(&task.record, &sets)
+                && !(is_certain && may_wait_for_more(&task.record))
         };
         let mut stuck = Self {
             now,
@@ -55,7 +56,7 @@ impl<'snapshot> Stuck<'snapshot> {
         };
         for task in now.tasks.iter().filter(may_be) {
             stuck.tasks.insert(task.number, task);
-            if let Some(set) = task.set {
+            if let Some(set) = task.record.set {
                 stuck.members.entry(set).or_default().insert(task.number);
             }
         }
@@ -68,7 +69,7 @@ impl<'snapshot> Stuck<'snapshot> {
         let mut by_task: BTreeMap<TaskNumber, Vec<TaskNumber>> = BTreeMap::new();
         let mut by_set: BTreeMap<NonZeroU32, Vec<TaskNumber>> = BTreeMap::new();
         for task in self.tasks.values() {
-            for wait in direct(task) {
+            for wait in direct(&task.record) {
                 if let Some(owner) = wait.owner {
                     by_task.entry(owner).or_default().push(task.number);
                 }
@@ -84,7 +85,7 @@ impl<'snapshot> Stuck<'snapshot> {
                 continue;
             };
             going.extend(by_task.get(&number).into_iter().flatten());
-            let Some(set) = task.set else { continue };
+            let Some(set) = task.record.set else { continue };
             if let Some(members) = self.members.get_mut(&set) {
                 members.remove(&number);
             }
@@ -96,10 +97,10 @@ impl<'snapshot> Stuck<'snapshot> {
     /// Whether one of the task's waits may end.
     fn goes_on(&self, number: TaskNumber) -> bool {
         let task = self.tasks.get(&number);
-        task.is_some_and(|task| direct(task).any(|wait| self.may_end(wait)))
+        task.is_some_and(|task| direct(&task.record).any(|wait| self.may_end(wait)))
     }
 
-    fn may_end(&self, wait: &WaitSnapshot) -> bool {
+    fn may_end(&self, wait: WaitRecord) -> bool {
         match (wait.owner, wait.set) {
             (Some(owner), _) => !self.tasks.contains_key(&owner),
             (None, Some(set)) => self.set_may_end(set),
@@ -122,8 +123,8 @@ impl<'snapshot> Stuck<'snapshot> {
     }
 
     /// A task that this one waits for, and that is stuck as well.
-    pub(in crate::inspect) fn awaited_by(&self, task: &TaskSnapshot) -> Option<TaskNumber> {
-        let wait = first_direct(task)?;
+    pub(in crate::inspect) fn awaited_by(&self, task: &SeenTask) -> Option<TaskNumber> {
+        let wait = direct(&task.record).next()?;
         let of_set = |set: AwaitedSet| self.members.get(&set.number)?.first().copied();
         wait.owner.or_else(|| of_set(wait.set?))
     }
@@ -131,45 +132,36 @@ impl<'snapshot> Stuck<'snapshot> {
 
 /// Whether all that the task is known to wait for are tasks, scopes and groups of tasks. `sets`: to which of them tasks
 /// belong.
-fn waits_for_tasks_only(task: &TaskSnapshot, sets: &BTreeMap<TaskNumber, NonZeroU32>) -> bool {
-    let is_for_tasks = |wait: &WaitSnapshot| wait.owner.is_some() || wait.set.is_some();
+fn waits_for_tasks_only(task: &Record, sets: &BTreeMap<TaskNumber, NonZeroU32>) -> bool {
+    let is_for_tasks = |wait: WaitRecord| wait.owner.is_some() || wait.set.is_some();
     matches!(task.state, TaskState::Waiting | TaskState::Blocked)
-        && task.direct_waits_left_out == 0
-        && first_direct(task).is_some()
+        && task.waits.direct_left_out == 0
+        && direct(task).next().is_some()
         && direct(task).all(is_for_tasks)
         && (direct_waits_have_all_wakers(task) || others_are_of_awaited_sets(task, sets))
 }
 
 /// What else is listed is then inside a combinator that waits directly.
-fn direct_waits_have_all_wakers(task: &TaskSnapshot) -> bool {
-    let wakers = task.wakers.map(|wakers| wakers as usize);
+fn direct_waits_have_all_wakers(task: &Record) -> bool {
+    let wakers = task.waits.wakers.map(|wakers| wakers as usize);
     wakers.is_some_and(|wakers| wakers <= direct(task).count())
 }
 
 /// Whether all waits inside combinators are for tasks of a group that is itself waited for.
-fn others_are_of_awaited_sets(
-    task: &TaskSnapshot,
-    sets: &BTreeMap<TaskNumber, NonZeroU32>,
-) -> bool {
+fn others_are_of_awaited_sets(task: &Record, sets: &BTreeMap<TaskNumber, NonZeroU32>) -> bool {
     let is_awaited = |set: NonZeroU32| {
         let mut awaited = direct(task).filter_map(|wait| wait.set);
         awaited.any(|awaited| awaited.number == set)
     };
-    let mut others = task.waits.iter().filter(|wait| !wait.is_direct);
-    task.waits_left_out == 0
+    let mut others = task.waits.current().filter(|wait| !wait.is_direct);
+    task.waits.left_out == 0
         && others.all(|wait| {
             let set = wait.owner.and_then(|owner| sets.get(&owner));
             set.is_some_and(|set| is_awaited(*set))
         })
 }
 
-/// Those that are recorded. What is outside is in `may_wait_for_more`.
-fn direct(task: &TaskSnapshot) -> impl Iterator<Item = &WaitSnapshot> {
-    let waits = task.waits.iter();
-    waits.filter(|wait| wait.is_direct && wait.kind != WaitKind::Outside)
-}
-
-/// The first wait whose end wakes the task itself.
-pub(in crate::inspect) fn first_direct(task: &TaskSnapshot) -> Option<&WaitSnapshot> {
-    direct(task).next()
+/// The waits whose ends wake the task itself.
+pub(in crate::inspect) fn direct(task: &Record) -> impl Iterator<Item = WaitRecord> + '_ {
+    task.waits.current().filter(|wait| wait.is_direct)
 }

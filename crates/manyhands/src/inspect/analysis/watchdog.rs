@@ -1,9 +1,9 @@
 //! A thread that looks for deadlocks and starved runtimes, and reports each once on standard error.
 
-use crate::inspect::analysis::deadlock::Deadlock;
+use crate::inspect::analysis::deadlock::{Ring, deadlocks};
 use crate::inspect::analysis::starvation_looks::{Look, StarvationLooks};
-use crate::inspect::tasks::snapshot::Snapshot;
-use crate::inspect::tasks::take::snapshot_of_waits_for_tasks;
+use crate::inspect::tasks::snapshot::SeenTasks;
+use crate::inspect::tasks::take::tasks_that_wait_for_tasks;
 use crate::recording::{TaskNumber, opening, table};
 use crate::sync::{Mutex, lock, thread};
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 /// Opens the recording, and reports each deadlock once on standard error, with its tasks and lines, at most `period` after
-/// it has come about; also each runtime that is [starved](Snapshot::starvations) for 0.4 s or longer, once until it goes on.
+/// it has come about; also each runtime that is [starved](crate::inspect::Snapshot::starvations) for 0.4 s or longer, once until it goes on.
 /// A second call does nothing, unless the first one failed.
 ///
 /// # Cost
@@ -54,13 +54,13 @@ fn look_for_ever(between_looks: Duration) {
     let mut watchdog = Watchdog::default();
     let mut looks = StarvationLooks::default();
     loop {
-        for deadlock in watchdog.look(snapshot_of_waits_for_tasks(), table::has) {
+        for deadlock in watchdog.look(tasks_that_wait_for_tasks(), table::has) {
             // Standard error is all there is, and it may be closed.
             let _ = writeln!(io::stderr(), "manyhands: {deadlock}");
         }
         for starvation in looks.news(Look::now()) {
             // As above.
-            let _ = writeln!(io::stderr(), "manyhands: {starvation}");
+            let _ = writeln!(io::stderr(), "manyhands: {}", starvation.text);
         }
         thread::sleep(between_looks);
     }
@@ -69,23 +69,24 @@ fn look_for_ever(between_looks: Duration) {
 /// What was seen before.
 #[derive(Default)]
 struct Watchdog {
-    earlier: Snapshot,
+    earlier: SeenTasks,
     reported: BTreeSet<Vec<TaskNumber>>,
 }
 
 impl Watchdog {
-    /// The deadlocks that have not been returned before. One that was, but is not found this time, as when something that
+    /// The deadlocks that have not been returned before, in sentences. One that was, but is not found this time, as when something that
     /// is not recorded has polled one of its tasks, is remembered as long as all its tasks are there.
-    fn look(&mut self, now: Snapshot, is_there: impl Fn(TaskNumber) -> bool) -> Vec<Deadlock> {
-        let found = now.deadlocks(&self.earlier);
-        self.earlier = now;
+    fn look(&mut self, now: SeenTasks, is_there: impl Fn(TaskNumber) -> bool) -> Vec<String> {
         self.reported
             .retain(|ring| ring.iter().all(|&task| is_there(task)));
-        let is_news = |ring: &Deadlock| {
+        let is_news = |ring: &&Ring<'_>| {
             let numbers = ring.tasks.iter().map(|task| task.number);
             self.reported.insert(numbers.collect())
         };
-        found.into_iter().filter(is_news).collect()
+        let found = deadlocks(&now, &self.earlier);
+        let news = found.iter().filter(is_news).map(Ring::to_string).collect();
+        self.earlier = now;
+        news
     }
 }
 
@@ -98,13 +99,13 @@ const PERIOD_MIN: Duration = Duration::from_millis(20);
 #[cfg(test)]
 mod tests {
     use super::{PERIOD, PERIOD_MIN, Watchdog, between_looks};
-    use crate::inspect::analysis::deadlock::tests::{snapshot_of, task};
-    use crate::inspect::tasks::snapshot::TaskSnapshot;
+    use crate::inspect::analysis::deadlock::tests::{look_at, task};
+    use crate::inspect::tasks::snapshot::SeenTask;
     use std::time::Duration;
 
     /// How many rings of these tasks are news.
-    fn news(watchdog: &mut Watchdog, tasks: &[TaskSnapshot]) -> usize {
-        watchdog.look(snapshot_of(tasks.to_vec()), |_| true).len()
+    fn news(watchdog: &mut Watchdog, tasks: &[SeenTask]) -> usize {
+        watchdog.look(look_at(tasks.to_vec()), |_| true).len()
     }
 
     #[test]
@@ -132,7 +133,7 @@ mod tests {
         for tasks in [&polled[..], &ring, &ring] {
             assert_eq!(news(&mut watchdog, tasks), 0);
         }
-        let ended = watchdog.look(snapshot_of(Vec::new()), |_| false);
+        let ended = watchdog.look(look_at(Vec::new()), |_| false);
         assert!(ended.is_empty() && watchdog.reported.is_empty());
     }
 

@@ -6,12 +6,13 @@
 //! Not here: how news are found (`sent.rs`), and snapshots inside the program (`tasks/take.rs`).
 
 use crate::inspect::serve::sent::Sent;
-use crate::inspect::serve::wire::{self, say, say_all};
-use crate::inspect::tasks::snapshot::{TaskSnapshot, WaitSnapshot};
+use crate::inspect::serve::wire::{say, say_all};
+use crate::inspect::tasks::snapshot::SeenTask;
 use crate::inspect::tasks::take::{find_owners, for_each_of_oldest};
 use crate::recording::enabled::loops::running as loops;
-use crate::recording::{ChannelLoad, TaskNumber, channels, runtimes};
+use crate::recording::{TaskNumber, channels, runtimes};
 use crate::sync::clock;
+use manyhands_wire::{End, Gone, Line, Load};
 use std::collections::HashSet;
 use std::io::{self, Write};
 
@@ -23,7 +24,7 @@ pub(super) struct SentOfProgram {
     /// Tasks that waited for one that was not recorded yet. Once that is, they are shown differently without a change of
     /// their own.
     without_owner: HashSet<TaskNumber>,
-    channels: Sent<u64, Option<ChannelLoad>>,
+    channels: Sent<u64, Option<Load>>,
 }
 
 impl SentOfProgram {
@@ -32,7 +33,7 @@ impl SentOfProgram {
     pub(super) fn send(
         &mut self,
         answers: &mut impl Write,
-        of: &'static str,
+        of: &str,
         tasks_max: usize,
     ) -> io::Result<()> {
         clock::calibrate();
@@ -40,31 +41,41 @@ impl SentOfProgram {
         let tasks_left_out = for_each_of_oldest(tasks_max, |number, version, record| {
             let key = (number.shard(), number.place(), number);
             if self.tasks.is_news(key, version) || self.without_owner.contains(&number) {
-                tasks.push(TaskSnapshot::of(number, record));
+                tasks.push(SeenTask::new(number, record));
             }
         });
         tasks.sort_unstable_by_key(|task| task.number);
         find_owners(&mut tasks);
-        let lacks_owner = |task: &&TaskSnapshot| task.waits.iter().any(WaitSnapshot::lacks_owner);
-        let without_owner = tasks.iter().filter(lacks_owner);
-        self.without_owner = without_owner.map(|task| task.number).collect();
-        let mut channels = channels::read();
-        let channels_left_out = channels.len().saturating_sub(tasks_max);
-        channels.truncate(tasks_max);
-        channels.retain(|channel| self.channels.is_news(channel.number, channel.load));
-        say_all(answers, runtimes::read().iter().map(wire::runtime))?;
-        say_all(answers, tasks.iter().map(wire::task))?;
-        say_all(answers, loops::read().iter().map(wire::running_loop))?;
-        say_all(answers, channels.iter().map(wire::channel))?;
-        let (tasks_gone, channels_gone) = (self.tasks.end(), self.channels.end());
-        if !tasks_gone.is_empty() || !channels_gone.is_empty() {
-            let tasks_gone = tasks_gone.iter().map(|(.., number)| number);
-            say(answers, &wire::gone(tasks_gone, channels_gone))?;
+        let lacks_owner = |task: &mut SeenTask| {
+            let mut waits = task.record.waits.without_owner();
+            waits.next().map(|_| task.number)
+        };
+        self.without_owner = tasks.iter_mut().filter_map(lacks_owner).collect();
+        let mut channels_seen = 0;
+        let channels = channels::read(|number, load| {
+            channels_seen += 1;
+            channels_seen <= tasks_max && self.channels.is_news(number, load)
+        });
+        let channels_left_out = channels_seen.saturating_sub(tasks_max);
+        let task = |task: &SeenTask| Line::Task(Box::new(task.shown()));
+        say_all(answers, runtimes::read().into_iter().map(Line::Runtime))?;
+        say_all(answers, tasks.iter().map(task))?;
+        say_all(answers, loops::read().into_iter().map(Line::Loop))?;
+        let channels = channels.into_iter().map(Box::new);
+        say_all(answers, channels.map(Line::Channel))?;
+        let (tasks_gone, channels) = (self.tasks.end(), self.channels.end());
+        if !tasks_gone.is_empty() || !channels.is_empty() {
+            let gone = tasks_gone.iter().map(|(.., number)| number.to_string());
+            let tasks = gone.collect();
+            say(answers, &Line::Gone(Gone { tasks, channels }))?;
         }
-        let end = wire::end(of)
-            .with("tasks", tasks.len())
-            .with("tasks_left_out", tasks_left_out)
-            .with("channels_left_out", channels_left_out);
-        say(answers, &end.line())
+        let end = Line::End(End {
+            end: of.to_owned(),
+            tasks: Some(tasks.len()),
+            tasks_left_out: Some(tasks_left_out),
+            channels_left_out: Some(channels_left_out),
+            ..End::default()
+        });
+        say(answers, &end)
     }
 }

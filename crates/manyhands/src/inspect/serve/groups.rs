@@ -4,11 +4,11 @@
 //! wait for something of the same kind on the same line, in the same frames, and, if that is a group of tasks, of the same
 //! name. Counted while the table of tasks is read, so no list of all tasks is made.
 
-use crate::inspect::serve::json::Object;
-use crate::inspect::serve::wire::{self, say, say_all};
+use crate::inspect::serve::wire::{say, say_all};
 use crate::inspect::tasks::outside;
-use crate::recording::{Frames, Record, TaskKind, TaskNumber, TaskState, WaitKind, table};
+use crate::recording::{Frames, Record, TaskKind, TaskNumber, TaskState, WaitKind, micros, table};
 use crate::sync::clock;
+use manyhands_wire::{self as wire, End, GroupFrame, Line, place, printable, word};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ struct Key {
 /// The tasks there.
 #[derive(Debug, Default)]
 struct Group {
-    tasks: u64,
+    tasks: usize,
     examples: Vec<TaskNumber>,
     /// The earliest time since when one of them has been there, in ticks.
     since: Option<u64>,
@@ -54,10 +54,13 @@ pub(super) fn send(answers: &mut impl Write) -> io::Result<()> {
     let groups = counted.sorted();
     let sent = groups.len().min(GROUPS_MAX);
     say_all(answers, groups[..sent].iter().map(line))?;
-    let end = wire::end("groups")
-        .with("groups", sent)
-        .with("groups_left_out", groups.len() - sent);
-    say(answers, &end.line())
+    let end = Line::End(End {
+        end: "groups".to_owned(),
+        groups: Some(sent),
+        groups_left_out: Some(groups.len() - sent),
+        ..End::default()
+    });
+    say(answers, &end)
 }
 
 fn key(record: &Record) -> Key {
@@ -127,26 +130,25 @@ impl Group {
     }
 }
 
-fn line((key, group): &(Key, Group)) -> String {
-    let frame = |&(name, at): &(&str, &Location<'_>)| {
-        let name = Object::new().with("name", wire::text(name));
-        name.with("at", wire::place(at))
+fn line((key, group): &(Key, Group)) -> Line {
+    let frame = |&(name, at): &(&str, &Location<'_>)| GroupFrame {
+        name: printable(name),
+        at: place(at),
     };
     let now = clock::ticks();
-    let longest = now.saturating_sub(group.since.unwrap_or(now));
-    let line = Object::new()
-        .with("kind", wire::word(key.kind))
-        .with("type", wire::text(key.type_name))
-        .with("spawned_at", key.spawned_at.map(wire::place))
-        .with("state", wire::word(key.state))
-        .with("waits_for", key.waits.map(|(kind, _)| wire::word(kind)))
-        .with("name", key.awaited.as_deref().map(wire::text))
-        .with("at", key.waits.map(|(_, at)| wire::place(at)))
-        .with_list("frames", key.frames.iter().map(frame))
-        .with("tasks", group.tasks)
-        .with_list("examples", group.examples.iter().map(TaskNumber::to_string))
-        .with("longest_us", clock::nanos_in(longest) / 1_000);
-    wire::line_of("group", line)
+    Line::Group(wire::Group {
+        kind: word(key.kind),
+        type_name: printable(key.type_name),
+        spawned_at: key.spawned_at.map(place),
+        state: word(key.state),
+        waits_for: key.waits.map(|(kind, _)| word(kind)),
+        name: key.awaited.as_deref().map(printable),
+        at: key.waits.map(|(_, at)| place(at)),
+        frames: key.frames.iter().map(frame).collect(),
+        tasks: group.tasks,
+        examples: group.examples.iter().map(TaskNumber::to_string).collect(),
+        longest_us: micros(now.saturating_sub(group.since.unwrap_or(now))),
+    })
 }
 
 /// More lines say no more.

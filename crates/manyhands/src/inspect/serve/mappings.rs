@@ -2,16 +2,7 @@
 //!
 //! Not here: what is in the files. Who looks at the program reads them itself.
 
-/// A piece of memory with code.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Mapping {
-    pub(super) start: u64,
-    pub(super) end: u64,
-    /// Where in the file it begins.
-    pub(super) offset: u64,
-    /// The file, or a name in brackets, or nothing.
-    pub(super) path: String,
-}
+use manyhands_wire::{Mapping, Number, printable};
 
 /// All code of this process, by rising address. None where the system does not list it.
 pub(super) fn read() -> Vec<Mapping> {
@@ -30,26 +21,26 @@ fn parse(line: &str) -> Option<Mapping> {
     if !permissions.contains('x') {
         return None;
     }
-    let number = |digits: &str| u64::from_str_radix(digits, 16).ok();
+    let number = |digits: &str| u64::from_str_radix(digits, 16).map(Number).ok();
     let (start, end) = range.split_once('-')?;
     Some(Mapping {
         start: number(start)?,
         end: number(end)?,
         offset: number(offset)?,
-        path: path.to_owned(),
+        path: printable(path),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Mapping, parse};
+    use super::{Mapping, Number, parse};
 
     #[test]
     fn lines_of_code_are_read_and_others_are_left_out() {
         let mapping = |path: &str| Mapping {
-            start: 0x7f00_a000,
-            end: 0x7f00_b000,
-            offset: 0x2000,
+            start: Number(0x7f00_a000),
+            end: Number(0x7f00_b000),
+            offset: Number(0x2000),
             path: path.to_owned(),
         };
         for (line, read) in [

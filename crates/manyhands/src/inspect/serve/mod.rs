@@ -2,7 +2,6 @@
 
 mod changes;
 mod groups;
-mod json;
 mod mappings;
 mod poll_once;
 mod refused;

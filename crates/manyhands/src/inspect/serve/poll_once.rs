@@ -7,17 +7,18 @@
 
 use crate::inspect::serve::refused::Refused;
 use crate::inspect::serve::wake_by_record;
-use crate::inspect::tasks::snapshot::TaskSnapshot;
+use crate::inspect::tasks::snapshot::SeenTask;
 use crate::inspect::tasks::take::find_owners;
 use crate::recording::enabled::tasks::leaf_stacks::Stacks;
 use crate::recording::{Record, TaskNumber, leaf_stacks};
 use crate::sync::{Mutex, clock, lock, stack_copy};
+use manyhands_wire::Task;
 use std::time::Duration;
 
 /// What was seen of a task that was polled.
 pub(super) struct Polled {
     /// The task at the end of the poll; `None`: with that it has ended.
-    pub(super) task: Option<TaskSnapshot>,
+    pub(super) task: Option<Task>,
     /// The stacks at its waits, each with the place of that wait in the task's list.
     pub(super) stacks: Stacks,
 }
@@ -45,9 +46,12 @@ fn polled(number: TaskNumber, record: Option<&Record>, stacks: Stacks) -> Polled
         .filter_map(|(leaf, stack)| Some((place_of(leaf)?, stack)))
         .collect();
     stacks.sort_unstable_by_key(|(place, _)| *place);
-    let mut task = record.map(|record| TaskSnapshot::of(number, record));
+    let mut task = record.map(|record| SeenTask::new(number, record));
     find_owners(task.as_mut_slice());
-    Polled { task, stacks }
+    Polled {
+        task: task.as_ref().map(SeenTask::shown),
+        stacks,
+    }
 }
 
 /// Held by the thread that asks.

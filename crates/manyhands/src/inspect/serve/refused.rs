@@ -4,6 +4,7 @@
 
 use crate::inspect::serve::wire;
 use crate::sync::stack_copy::NoCopies;
+use manyhands_wire::{Line, word};
 
 /// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub(super) enum Refused {
 
 impl Refused {
     /// The line that says so.
-    pub(super) fn line(self) -> String {
+    pub(super) fn line(self) -> Line {
         let message = match self {
             Self::NotAllowed => {
                 "this program does not let others act on it; it allows that by \
@@ -39,8 +40,8 @@ impl Refused {
             Self::NoCopies(NoCopies::Unsupported) => "stacks need Linux on x86-64 or aarch64",
         };
         let code = match self {
-            Self::NoCopies(because) => wire::word(because),
-            other => wire::word(other),
+            Self::NoCopies(because) => word(because),
+            other => word(other),
         };
         wire::error(&code, message)
     }

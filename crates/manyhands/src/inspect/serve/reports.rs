@@ -1,47 +1,51 @@
-//! The report of a loop as a line of JSON.
+//! The report of a loop as a line.
 //!
-//! Not here: the other lines (`wire.rs`).
+//! Not here: what it says (`inspect/loops`).
 
-use crate::inspect::serve::json::Object;
-use crate::inspect::serve::wire::{line_of, micros, place, text, word};
 use crate::recording::LoopReport;
+use crate::recording::enabled::loops::last_reports::KeptReport;
+use crate::recording::micros;
+use manyhands_wire::{self as wire, InFlight, Line, place, printable, word};
 use std::time::Duration;
 
-/// The last report of a place that calls loops, with the time since the loop ended.
-pub(super) fn report(report: &LoopReport, times_called: u64, ended: Duration) -> String {
+/// The last report of a place that calls loops, at this reading of the tick counter.
+pub(super) fn line(kept: &KeptReport, now: u64) -> Line {
+    let report: &LoopReport = &kept.report;
     let calls = report.calls.as_ref();
-    let runners = calls.map_or(report.runners.len(), |calls| calls.most_at_once);
-    let in_flight = calls.map(|calls| {
-        Object::new()
-            .with("first", calls.first_at_once)
-            .with("most", calls.most_at_once)
-            .with("mean_percent", percent(report.mean_runners()))
-            .with("limit", word(calls.limit))
-            .with("first_us", micros(calls.took_first))
-            .with("last_us", micros(calls.took_last))
-    });
-    let report = Object::new()
-        .with("body", text(report.body))
-        .with("called_at", place(report.called_at))
-        .with("verdict", word(report.verdict()))
-        .with("ran", report.ran())
-        .with("why", report.why())
-        .with("items", report.items)
-        .with("blocks", report.blocks())
-        .with("runners", runners)
-        .with("threads", report.threads)
-        .with("elapsed_us", micros(report.elapsed))
-        .with("busy_us", micros(report.worked()))
-        .with("alone_us", micros(report.alone_for()))
-        .with("imbalance_percent", percent(report.imbalance()))
-        .with("in_flight", in_flight)
-        .with("calls", times_called)
-        .with("ended_us", micros(ended));
-    line_of("report", report)
+    Line::Report(wire::LoopReport {
+        body: printable(report.body),
+        called_at: place(report.called_at),
+        verdict: word(report.verdict()),
+        ran: report.ran(),
+        why: report.why(),
+        items: report.items,
+        blocks: report.blocks(),
+        runners: calls.map_or(report.runners.len(), |calls| calls.most_at_once),
+        threads: report.threads,
+        elapsed_us: whole(report.elapsed),
+        busy_us: whole(report.worked()),
+        alone_us: whole(report.alone_for()),
+        imbalance_percent: percent(report.imbalance()),
+        in_flight: calls.map(|calls| InFlight {
+            first: calls.first_at_once,
+            most: calls.most_at_once,
+            mean_percent: percent(report.mean_runners()),
+            limit: word(calls.limit),
+            first_us: whole(calls.took_first),
+            last_us: whole(calls.took_last),
+        }),
+        calls: kept.calls,
+        ended_us: micros(now.saturating_sub(kept.ended)),
+    })
+}
+
+/// In microseconds.
+fn whole(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// A ratio, which is not negative.
 fn percent(ratio: f64) -> u64 {
     // A hundred milliseconds for a ratio of one.
-    micros(Duration::from_millis(100).mul_f64(ratio)) / 1_000
+    whole(Duration::from_millis(100).mul_f64(ratio)) / 1_000
 }

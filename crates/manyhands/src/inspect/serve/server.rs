@@ -5,16 +5,18 @@
 //!
 //! Not here: the lines (`wire.rs`), and where the socket is (`socket.rs`).
 
+use crate::inspect::analysis::deadlock::{Ring, deadlocks};
 use crate::inspect::analysis::starvation_looks::{Look, StarvationLooks};
 use crate::inspect::serve::changes::SentOfProgram;
 use crate::inspect::serve::refused::Refused;
 use crate::inspect::serve::wire::{say, say_all};
 use crate::inspect::serve::{groups, poll_once, reports, socket, stacks, wire};
-use crate::inspect::tasks::take::snapshot_of_waits_for_tasks;
+use crate::inspect::tasks::take::tasks_that_wait_for_tasks;
 use crate::recording::enabled::loops::last_reports as loop_reports;
-use crate::recording::{TaskNumber, elapsed, opening};
+use crate::recording::{TaskNumber, opening};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, clock, lock, peer, thread};
+use manyhands_wire::{End, Hello, Line, PROTOCOL, Request};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -127,7 +129,7 @@ fn serve_connection(stream: UnixStream, place: Arc<()>) {
     if Arc::strong_count(&place) > 1 + CONNECTIONS_MAX {
         let full = wire::error("busy", "eight connections are open already");
         let _ = stream.set_write_timeout(Some(SILENCE_LIMIT));
-        let _ = writeln!(&stream, "{full}");
+        let _ = say(&mut &stream, &full);
         return;
     }
     // Its place is free before the other side sees the end; and at once if there is no thread.
@@ -155,7 +157,12 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
         )?;
         return answers.flush();
     }
-    say(&mut answers, &wire::hello())?;
+    let hello = Hello {
+        manyhands_inspect: PROTOCOL,
+        process: std::process::id(),
+        library: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    say(&mut answers, &Line::Hello(hello))?;
     answers.flush()?;
     answer_all(stream, answers)
 }
@@ -201,7 +208,7 @@ struct Memory {
 }
 
 fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::Result<()> {
-    let Some(request) = wire::Request::parse(request) else {
+    let Ok(request) = serde_json_wasm::from_slice::<Request>(request) else {
         let message = "a request is an object of JSON with a text `get` and a number `tasks_max`, \
                        or with a text `poll`";
         return say(answers, &wire::error("malformed", message));
@@ -233,28 +240,33 @@ fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::
 )]
 fn send_deadlocks(answers: &mut impl Write, looks: &mut StarvationLooks) -> io::Result<()> {
     let look = Look::now();
-    let earlier = snapshot_of_waits_for_tasks();
+    let earlier = tasks_that_wait_for_tasks();
     thread::sleep(STABLE_FOR);
-    let deadlocks = snapshot_of_waits_for_tasks().deadlocks(&earlier);
-    say_all(answers, deadlocks.iter().map(wire::deadlock))?;
+    let now = tasks_that_wait_for_tasks();
+    let rings = deadlocks(&now, &earlier);
+    say_all(answers, rings.iter().map(Ring::shown).map(Line::Deadlock))?;
     let starvations = looks.search(&look, thread::sleep);
-    say_all(answers, starvations.iter().map(wire::starvation))?;
-    let end = wire::end("deadlocks")
-        .with("deadlocks", deadlocks.len())
-        .with("starvations", starvations.len());
-    say(answers, &end.line())
+    let end = Line::End(End {
+        end: "deadlocks".to_owned(),
+        deadlocks: Some(rings.len()),
+        starvations: Some(starvations.len()),
+        ..End::default()
+    });
+    say_all(answers, starvations.into_iter().map(Line::Starvation))?;
+    say(answers, &end)
 }
 
 /// Sends the last report of each place that has called a loop.
 fn send_reports(answers: &mut impl Write) -> io::Result<()> {
     let kept = loop_reports::read();
     let now = clock::ticks();
-    for kept in &kept {
-        let ended = elapsed(now.saturating_sub(kept.ended));
-        say(answers, &reports::report(&kept.report, kept.calls, ended))?;
-    }
-    let end = wire::end("reports").with("reports", kept.len());
-    say(answers, &end.line())
+    say_all(answers, kept.iter().map(|kept| reports::line(kept, now)))?;
+    let end = Line::End(End {
+        end: "reports".to_owned(),
+        reports: Some(kept.len()),
+        ..End::default()
+    });
+    say(answers, &end)
 }
 
 /// Has a task polled, if the program allows it, and sends what was seen of it.
@@ -265,7 +277,7 @@ fn send_polled(answers: &mut impl Write, task: &str) -> io::Result<()> {
     }
     let number = TaskNumber::from_text(task).ok_or(Refused::NoSuchTask);
     match number.and_then(poll_once::poll_once) {
-        Ok(polled) => stacks::send_polled(answers, &polled),
+        Ok(polled) => stacks::send_polled(answers, polled),
         Err(refused) => say(answers, &refused.line()),
     }
 }

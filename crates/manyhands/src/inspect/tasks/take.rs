@@ -1,6 +1,6 @@
 //! Taking a snapshot.
 
-use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
+use crate::inspect::tasks::snapshot::{SeenTask, SeenTasks, Snapshot};
 use crate::recording::enabled::loops::running as loops;
 use crate::recording::{Record, TaskNumber, WaitKind, WaitRecord, channels, runtimes, table};
 use crate::sync::clock;
@@ -26,12 +26,13 @@ use std::num::NonZeroU32;
 #[must_use]
 pub fn snapshot() -> Snapshot {
     clock::calibrate();
-    let tasks = snapshot_of_tasks(|_| true);
+    let seen = seen_tasks(|_| true);
     Snapshot {
         runtimes: runtimes::read(),
+        tasks: seen.tasks.iter().map(SeenTask::shown).collect(),
         loops: loops::read(),
-        channels: channels::read(),
-        ..tasks
+        channels: channels::read(|_, _| true),
+        seen,
     }
 }
 
@@ -67,16 +68,16 @@ pub(in crate::inspect) fn for_each_of_oldest(
 }
 
 /// The tasks that a deadlock can be of, and nothing else: those that wait, and only for tasks, scopes and groups of tasks.
-pub(in crate::inspect) fn snapshot_of_waits_for_tasks() -> Snapshot {
-    snapshot_of_tasks(|record| {
+pub(in crate::inspect) fn tasks_that_wait_for_tasks() -> SeenTasks {
+    seen_tasks(|record| {
         let mut direct = record.waits.current().filter(|wait| wait.is_direct);
         let is_for_tasks = |wait: WaitRecord| wait.kind == WaitKind::Task || wait.set.is_some();
         direct.next().is_some_and(is_for_tasks) && direct.all(is_for_tasks)
     })
 }
 
-/// Of the tasks that are wanted, and of nothing else; sets are counted with all their tasks.
-fn snapshot_of_tasks(is_wanted: impl Fn(&Record) -> bool) -> Snapshot {
+/// The tasks that are wanted; sets are counted with all their tasks.
+fn seen_tasks(is_wanted: impl Fn(&Record) -> bool) -> SeenTasks {
     let mut tasks = Vec::new();
     let mut set_sizes: BTreeMap<NonZeroU32, usize> = BTreeMap::new();
     table::for_each(|number, _, record| {
@@ -84,23 +85,20 @@ fn snapshot_of_tasks(is_wanted: impl Fn(&Record) -> bool) -> Snapshot {
             *set_sizes.entry(set).or_default() += 1;
         }
         if is_wanted(record) {
-            tasks.push(TaskSnapshot::of(number, record));
+            tasks.push(SeenTask::new(number, record));
         }
     });
     tasks.sort_unstable_by_key(|task| task.number);
     find_owners(&mut tasks);
-    Snapshot {
-        tasks,
-        set_sizes,
-        ..Snapshot::default()
-    }
+    SeenTasks { tasks, set_sizes }
 }
 
 /// Names the owners of waits that are older than the record of the task waited for. One that was spawned before the
 /// recording was opened is recorded when it first runs.
-pub(in crate::inspect) fn find_owners(tasks: &mut [TaskSnapshot]) {
-    let waits = tasks.iter_mut().flat_map(|task| &mut task.waits);
-    let waits: Vec<&mut WaitSnapshot> = waits.filter(|wait| wait.lacks_owner()).collect();
+pub(in crate::inspect) fn find_owners(tasks: &mut [SeenTask]) {
+    let waits = tasks.iter_mut();
+    let waits = waits.flat_map(|task| task.record.waits.without_owner());
+    let waits: Vec<&mut WaitRecord> = waits.collect();
     let mut owners: HashMap<usize, Option<TaskNumber>> =
         waits.iter().map(|wait| (wait.resource, None)).collect();
     if owners.is_empty() {

@@ -13,9 +13,10 @@
 //!
 //! Unsafe: channels are looked at by their addresses.
 
-use crate::recording::enabled::{ChannelLoad, ChannelSnapshot, elapsed, is_open};
+use crate::recording::enabled::{is_open, micros};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, clock, lock};
+use manyhands_wire::{Channel, Load, place, printable};
 use std::any::type_name;
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -24,7 +25,7 @@ use std::ptr;
 /// A channel, as far as it can be looked at from any thread.
 pub(crate) trait ObservedChannel {
     /// What is in it; `None` if it is in use.
-    fn load(&self) -> Option<ChannelLoad>;
+    fn load(&self) -> Option<Load>;
 }
 
 static CHANNELS: Mutex<BTreeMap<u64, Entry>> = Mutex::new(BTreeMap::new());
@@ -36,7 +37,7 @@ pub(crate) struct ChannelRecord(AtomicU64);
 struct Entry {
     channel: *const (),
     /// Reads the channel at the address `channel`, which is of the type that this function was made for.
-    load: unsafe fn(*const ()) -> Option<ChannelLoad>,
+    load: unsafe fn(*const ()) -> Option<Load>,
     name: Option<Box<str>>,
     item_type: &'static str,
     made_at: &'static Location<'static>,
@@ -91,20 +92,23 @@ impl ChannelRecord {
     }
 }
 
-/// The channels that exist, the oldest first.
-pub(crate) fn read() -> Vec<ChannelSnapshot> {
+/// The channels that exist and are wanted, by number and what is in them; the oldest first.
+pub(crate) fn read(mut is_wanted: impl FnMut(u64, Option<Load>) -> bool) -> Vec<Channel> {
     let channels = lock(&CHANNELS);
     let now = clock::ticks();
-    let snapshot = |(number, entry): (&u64, &Entry)| ChannelSnapshot {
-        number: *number,
-        name: entry.name.as_deref().map(str::to_owned),
-        item_type: entry.item_type,
-        made_at: entry.made_at,
-        capacity: entry.capacity,
-        resource: entry.channel.addr(),
-        age: elapsed(now.saturating_sub(entry.made)),
+    let channel = |(&number, entry): (&u64, &Entry)| {
         // SAFETY: the channel is in the list, whose lock is held, so it is in place; the function is the one for its type.
-        load: unsafe { (entry.load)(entry.channel) },
+        let load = unsafe { (entry.load)(entry.channel) };
+        is_wanted(number, load).then(|| Channel {
+            number,
+            name: entry.name.as_deref().map(printable),
+            item_type: printable(entry.item_type),
+            made_at: place(entry.made_at),
+            capacity: entry.capacity,
+            resource: format!("{:x}", entry.channel.addr()),
+            age_us: micros(now.saturating_sub(entry.made)),
+            load,
+        })
     };
-    channels.iter().map(snapshot).collect()
+    channels.iter().filter_map(channel).collect()
 }

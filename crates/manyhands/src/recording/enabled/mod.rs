@@ -1,6 +1,5 @@
 //! With the feature: what is recorded, and how. The same names as in `disabled.rs`, and what `inspect` reads.
 
-pub(crate) mod channel_snapshot;
 #[expect(
     unsafe_code,
     reason = "channels are looked at by their addresses; see the file's header"
@@ -8,33 +7,30 @@ pub(crate) mod channel_snapshot;
 pub(crate) mod channels;
 pub(crate) mod loops;
 pub(crate) mod opening;
-pub(crate) mod runtime_snapshot;
 pub(crate) mod runtimes;
 pub(crate) mod tasks;
 pub(crate) mod waits;
 
 pub(crate) use crate::sync::stack_copy::note_own_stack as thread_begins;
-pub use channel_snapshot::{ChannelLoad, ChannelSnapshot};
 pub(crate) use channels::{ChannelRecord, ObservedChannel};
 pub(crate) use loops::async_loops::AsyncLoopRecord;
 pub use loops::calls_report::CallsReport;
 pub use loops::last_reports::loop_reports;
-pub(crate) use loops::part::elapsed;
-pub use loops::report::{BlockReport, LoopReport, LoopSnapshot, RunnerReport, TrialReport};
+pub(crate) use loops::part::{elapsed, micros};
+pub use loops::report::{BlockReport, LoopReport, RunnerReport, TrialReport};
 pub(crate) use loops::running::during_loop;
 pub use loops::running::last_loop;
 pub(crate) use opening::is_open;
-pub use runtime_snapshot::{NoMoreThreads, RuntimeSnapshot, WorkerSnapshot, WorkerState};
 pub(crate) use runtimes::{Observed, runtime_made};
 pub(crate) use tasks::current::{Current, is_recorded};
 pub(crate) use tasks::hooks::{RuntimeNumber, TaskRecord, keeps, waits};
-pub use tasks::last_waker::LastWaker;
+pub(crate) use tasks::last_waker::LastWaker;
 #[cfg(feature = "tokio")]
 pub(crate) use tasks::last_waker::in_tokio;
 pub(crate) use tasks::record::Record;
 pub(crate) use tasks::recorded_cell::RecordedCell;
-pub use tasks::task_number::TaskNumber;
-pub use tasks::task_state::{TaskKind, TaskState};
+pub(crate) use tasks::task_number::TaskNumber;
+pub(crate) use tasks::task_state::{TaskKind, TaskState};
 pub(crate) use tasks::thread_waits::{thread_blocks, thread_polls, thread_waits_for_task};
 pub(crate) use tasks::work_type::WorkType;
 pub(crate) use tasks::{current, leaf_stacks, table};

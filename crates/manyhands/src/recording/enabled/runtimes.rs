@@ -2,14 +2,14 @@
 //!
 //! A runtime says itself what there is to show, because this layer knows none.
 
-use crate::recording::enabled::RuntimeSnapshot;
 use crate::sync::{Mutex, lock};
+use manyhands_wire::Runtime;
 use std::sync::{Arc, Weak};
 
 /// A runtime, as far as it can be looked at.
 pub(crate) trait Observed: Send + Sync {
     /// What it does now.
-    fn observe(&self) -> RuntimeSnapshot;
+    fn observe(&self) -> Runtime;
 }
 
 static RUNTIMES: Mutex<Vec<Weak<dyn Observed>>> = Mutex::new(Vec::new());
@@ -23,7 +23,7 @@ pub(crate) fn runtime_made<R: Observed + 'static>(runtime: &Arc<R>) {
 }
 
 /// What all runtimes do now.
-pub(crate) fn read() -> Vec<RuntimeSnapshot> {
+pub(crate) fn read() -> Vec<Runtime> {
     let runtimes = lock(&RUNTIMES).clone();
     // Owned outside the lock: the last owner of a runtime ends it.
     let alive = runtimes.iter().filter_map(Weak::upgrade);

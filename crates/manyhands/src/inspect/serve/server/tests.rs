@@ -3,7 +3,7 @@
 use super::{
     CONNECTIONS_MAX, REQUEST_BYTES_MAX, SILENCE_LIMIT, answer_all, converse, may_look, serve_at,
 };
-use miniserde::json::{self, Value};
+use manyhands_wire::{End, Hello, Line};
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -27,27 +27,23 @@ fn answers(request: &[u8], is_allowed: bool) -> Vec<String> {
     lines
 }
 
-/// A field of a line, and a field of what is in it, and so on.
-fn field(line: &str, path: &[&str]) -> Option<Value> {
-    let mut value = json::from_str(line).unwrap();
-    for name in path {
-        let Value::Object(mut fields) = value else {
-            return None;
-        };
-        value = fields.remove(*name)?;
-    }
-    Some(value)
-}
-
-fn text(line: &str, path: &[&str]) -> Option<String> {
-    match field(line, path)? {
-        Value::String(text) => Some(text),
-        _ => None,
-    }
+fn read(line: &str) -> Line {
+    serde_json_wasm::from_str(line).unwrap()
 }
 
 fn error_of(line: &str) -> String {
-    text(line, &["error", "code"]).unwrap()
+    match read(line) {
+        Line::Error(refusal) => refusal.code,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What a line is the end of.
+fn end_of(line: &str) -> Option<String> {
+    match read(line) {
+        Line::End(End { end, .. }) => Some(end),
+        _ => None,
+    }
 }
 
 #[test]
@@ -77,16 +73,13 @@ fn a_connection_says_what_it_is_and_answers_one_request_after_the_other() {
         b"{\"get\":\"snapshot\",\"tasks_max\":0}\n{\"get\":\"deadlocks\"}\n",
         true,
     );
-    let number = |name| match field(&lines[0], &[name]) {
-        Some(Value::Number(number)) => number.to_string(),
-        other => panic!("{other:?}"),
+    let hello = Hello {
+        manyhands_inspect: 1,
+        process: std::process::id(),
+        library: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    assert_eq!(number("manyhands_inspect"), "1");
-    assert_eq!(number("process"), std::process::id().to_string());
-    let ends: Vec<_> = lines
-        .iter()
-        .filter_map(|line| text(line, &["end"]))
-        .collect();
+    assert!(matches!(read(&lines[0]), Line::Hello(said) if said == hello));
+    let ends: Vec<_> = lines.iter().filter_map(|line| end_of(line)).collect();
     assert_eq!(ends, ["snapshot", "deadlocks"]);
 }
 
@@ -109,7 +102,7 @@ fn bad_requests_get_an_error_and_the_connection_goes_on() {
             "malformed"
         ]
     );
-    assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
+    assert_eq!(end_of(lines.last().unwrap()).unwrap(), "snapshot");
 }
 
 #[test]
@@ -118,7 +111,7 @@ fn a_poll_is_refused_where_the_program_has_not_allowed_it_and_is_asked_for_by_a_
     let lines = answers(requests, true);
     let codes: Vec<_> = lines[1..3].iter().map(|line| error_of(line)).collect();
     assert_eq!(codes, ["not_allowed", "malformed"]);
-    assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
+    assert_eq!(end_of(lines.last().unwrap()).unwrap(), "snapshot");
 }
 
 #[test]
@@ -197,7 +190,7 @@ fn a_request_of_many_opened_brackets_is_refused_and_the_connection_goes_on() {
         request.extend(b"\n{\"get\":\"snapshot\",\"tasks_max\":0}\n");
         let lines = answers(&request, true);
         assert_eq!(error_of(&lines[1]), "malformed");
-        assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
+        assert_eq!(end_of(lines.last().unwrap()).unwrap(), "snapshot");
     }
 }
 

@@ -197,6 +197,10 @@ pub(crate) fn elapsed(ticks: u64) -> Duration {
     Duration::from_nanos(clock::nanos_in(ticks))
 }
 
+pub(crate) fn micros(ticks: u64) -> u64 {
+    clock::nanos_in(ticks) / 1_000
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Part, Parts, Phase, body_name};

@@ -14,10 +14,11 @@ use crate::recording::AloneBecause;
 use crate::recording::enabled::loops::last_reports as loop_reports;
 use crate::recording::enabled::loops::part::body_name;
 use crate::recording::enabled::loops::part::{Call, Part, Parts, Phase};
-use crate::recording::enabled::{LoopReport, LoopSnapshot, Site, TrialReport, current, elapsed};
+use crate::recording::enabled::{LoopReport, Site, TrialReport, current, elapsed, micros};
 use crate::recording::loop_observer::{LoopObserver, RunnerObserver};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, clock, lock, thread_state};
+use manyhands_wire::{Loop, place, printable};
 use std::any::type_name;
 use std::cell::RefCell;
 use std::ptr;
@@ -218,21 +219,21 @@ pub fn last_loop() -> Option<LoopReport> {
 }
 
 /// The loops that run now, also the async ones, the oldest first.
-pub(crate) fn read() -> Vec<LoopSnapshot> {
+pub(crate) fn read() -> Vec<Loop> {
     let running = lock(&RUNNING).clone();
     let now = clock::ticks();
-    let snapshot = |running: &Arc<Running>| LoopSnapshot {
-        body: body_name(running.call.consumer),
-        called_at: running.call.site.0,
+    let line = |running: &Arc<Running>| Loop {
+        body: printable(body_name(running.call.consumer)),
+        called_at: Some(place(running.call.site.0)),
         items: running.call.items,
         // Relaxed, all: counts.
         done: running.done.load(Ordering::Relaxed),
         runners: running.runners.load(Ordering::Relaxed),
         threads: running.threads.load(Ordering::Relaxed),
-        task: running.call.task,
-        age: elapsed(now.saturating_sub(running.call.begun)),
+        task: running.call.task.map(|task| task.to_string()),
+        age_us: micros(now.saturating_sub(running.call.begun)),
     };
-    running.iter().map(snapshot).collect()
+    running.iter().map(line).collect()
 }
 
 impl<'a> LoopObserver for &'a RecordedLoop {

@@ -5,40 +5,10 @@
 //! Not here: when a wake is recorded (`hooks.rs`), and the wait (`integrations::tokio_driver`).
 
 use std::cell::Cell;
-use std::fmt;
 
 /// What has woken a task.
-///
-/// # Examples
-/// ```
-/// # #[cfg(feature = "inspect-unstable")] {
-/// use manyhands::{channel, inspect, task};
-/// use std::time::{Duration, Instant};
-/// manyhands::diagnostics::open();
-/// let (sender, receiver) = channel::bounded::<u32>(1);
-/// let reader = task::Builder::new().name("twice").spawn(async move {
-///     receiver.recv().await?;
-///     receiver.recv().await
-/// });
-/// sender.send_blocking(1)?;
-/// let deadline = Instant::now() + Duration::from_secs(10);
-/// let twice = loop {
-///     let mut tasks = inspect::snapshot().tasks.into_iter();
-///     match tasks.find(|task| task.name.as_deref() == Some("twice") && !task.waits.is_empty()) {
-///         Some(twice) => break twice,
-///         None => assert!(Instant::now() < deadline),
-///     }
-/// };
-/// // The channel has woken it, unless the first item was there before it was polled.
-/// assert_eq!(twice.last_waker, (twice.wakes > 0).then_some(inspect::LastWaker::Other));
-/// sender.send_blocking(2)?;
-/// assert_eq!(reader.join().unwrap(), Ok(2));
-/// # }
-/// # Ok::<(), manyhands::channel::SendError<u32>>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum LastWaker {
+pub(crate) enum LastWaker {
     /// A thread that waited in tokio's driver: for a socket or a timer of tokio, or as
     /// a task of `tokio::spawn`.
     Tokio,
@@ -54,15 +24,6 @@ impl LastWaker {
         } else {
             Self::Other
         }
-    }
-}
-
-impl fmt::Display for LastWaker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Tokio => "tokio's driver (a socket or timer of tokio)",
-            Self::Other => "another waker",
-        })
     }
 }
 

@@ -6,21 +6,8 @@ use std::fmt;
 use std::num::NonZeroU64;
 
 /// Names a recorded task. No two tasks of a process have the same number.
-///
-/// # Examples
-/// ```
-/// # #[cfg(feature = "inspect-unstable")] {
-/// use manyhands::{inspect, task};
-/// manyhands::diagnostics::open();
-/// let tasks = [1, 2].map(|_| task::spawn(std::future::pending::<()>()));
-/// let numbers: Vec<inspect::TaskNumber> =
-///     inspect::snapshot().tasks.iter().map(|task| task.number).collect();
-/// assert!(numbers.len() >= 2 && numbers[0] != numbers[1]);
-/// tasks.iter().for_each(task::JoinHandle::abort);
-/// # }
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TaskNumber(NonZeroU64);
+pub(crate) struct TaskNumber(NonZeroU64);
 
 impl TaskNumber {
     /// Of what is in this place when it is used for the `uses`-th time, from 1.

@@ -1,11 +1,8 @@
 //! What a task is, and what it does.
 
 /// What a task is.
-///
-/// Example: see [`TaskSnapshot`](crate::inspect::TaskSnapshot).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum TaskKind {
+pub(crate) enum TaskKind {
     /// A future.
     Future,
     /// A closure.
@@ -15,11 +12,8 @@ pub enum TaskKind {
 }
 
 /// What a task does.
-///
-/// Example: see [`TaskSnapshot`](crate::inspect::TaskSnapshot).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum TaskState {
+pub(crate) enum TaskState {
     /// It is in a queue.
     #[default]
     Queued,

@@ -70,6 +70,12 @@ impl Waits {
         self.list[self.earlier..].iter().copied()
     }
 
+    /// Those of [`current`](Self::current) for tasks that were not recorded when they began.
+    pub(crate) fn without_owner(&mut self) -> impl Iterator<Item = &mut WaitRecord> {
+        let current = self.list[self.earlier..].iter_mut();
+        current.filter(|wait| wait.kind == WaitKind::Task && wait.owner.is_none())
+    }
+
     /// The task is about to be polled: what it waited for so far counts only for since when it waits for the same again.
     /// `around`: the frame that is around all others; 0: none.
     pub(crate) fn begin_poll(&mut self, around: usize) {
