@@ -117,6 +117,24 @@ pub struct End {
     pub ended: Option<bool>,
 }
 
+impl End {
+    /// Of an answer to this.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_wire::End;
+    /// let end = End { threads: Some(7), ..End::of("stacks") };
+    /// assert_eq!((end.end.as_str(), end.tasks), ("stacks", None));
+    /// ```
+    #[must_use]
+    pub fn of(asked: &str) -> Self {
+        Self {
+            end: asked.to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {

@@ -10,7 +10,7 @@
 
 use crate::inspect::analysis::stuck::{Stuck, direct};
 use crate::inspect::tasks::snapshot::{SeenTask, SeenTasks, Snapshot};
-use crate::recording::{SetWait, TaskKind, TaskNumber, WaitRecord};
+use crate::recording::{SetWait, TaskNumber, WaitRecord};
 use manyhands_wire::{Deadlock, place, printable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -162,12 +162,12 @@ impl fmt::Display for Ring<'_> {
             1 => write!(f, "{kind}: a task waits for itself")?,
             count => write!(f, "{kind}: {count} tasks wait for each other in a ring")?,
         }
-        for (index, task) in self.tasks.iter().enumerate() {
-            let next = &self.tasks[(index + 1) % self.tasks.len()];
+        let next = self.tasks.iter().cycle().skip(1);
+        for (task, next) in self.tasks.iter().zip(next) {
             write!(f, "\n  {} waits for ", named(task))?;
             if let Some(wait) = direct(&task.record).next() {
-                write!(f, "{}{}", around(wait), named(next))?;
-                write!(f, " at {}", place(task.record.line_of(&wait)))?;
+                let at = place(task.record.line_of(&wait));
+                write!(f, "{}{} at {at}", around(wait), named(next))?;
             }
             if let Some(spawned_at) = task.record.spawned_at() {
                 write!(f, " (spawned at {})", place(spawned_at))?;
@@ -182,32 +182,26 @@ impl fmt::Display for Ring<'_> {
 }
 
 /// The scope or group that the task belongs to that is waited for.
-fn around(wait: WaitRecord) -> impl fmt::Display {
-    let until = wait.set.map(|set| set.until);
-    fmt::from_fn(move |f| match (until, wait.group_name()) {
-        (None, _) => Ok(()),
-        (Some(SetWait::All | SetWait::AllOrFailure), _) => f.write_str("a scope with "),
-        (Some(SetWait::OneOf(_)), None) => f.write_str("a group with "),
-        (Some(SetWait::OneOf(_)), Some(name)) => {
-            write!(f, "the group '{}' with ", printable(&name))
-        }
-        (Some(SetWait::Each), _) => f.write_str("all of several tasks with "),
-    })
+fn around(wait: WaitRecord) -> String {
+    let Some(set) = wait.set else {
+        return String::new();
+    };
+    match (set.until, wait.group_name()) {
+        (SetWait::All | SetWait::AllOrFailure, _) => "a scope with ".to_owned(),
+        (SetWait::OneOf(_), None) => "a group with ".to_owned(),
+        (SetWait::OneOf(_), Some(name)) => format!("the group '{}' with ", printable(&name)),
+        (SetWait::Each, _) => "all of several tasks with ".to_owned(),
+    }
 }
 
 /// A task in a sentence.
-fn named(task: &SeenTask) -> impl fmt::Display {
-    fmt::from_fn(move |f| {
-        let noun = match task.record.kind() {
-            TaskKind::Future | TaskKind::Closure => "task",
-            TaskKind::Thread => "thread",
-        };
-        write!(f, "{noun} {}", task.number)?;
-        match &task.record.name {
-            Some(name) => write!(f, " '{}'", printable(name)),
-            None => Ok(()),
-        }
-    })
+fn named(task: &SeenTask) -> String {
+    let (number, record) = (task.number, &task.record);
+    let noun = record.origin.map_or("thread", |_| "task");
+    match &record.name {
+        Some(name) => format!("{noun} {number} '{}'", printable(name)),
+        None => format!("{noun} {number}"),
+    }
 }
 
 #[cfg(test)]
@@ -220,10 +214,11 @@ pub(in crate::inspect) mod tests {
     use crate::recording::enabled::tasks::task_state::TaskState;
     use crate::recording::enabled::tasks::work_type::WorkType;
     use crate::recording::enabled::waits::task_waits::Waits;
-    use crate::recording::{AwaitedSet, SetWait, WaitKind, WaitRecord};
+    use crate::recording::{AwaitedSet, RecordedCell, SetWait, WaitKind, WaitRecord};
     use std::collections::BTreeMap;
     use std::num::NonZeroU32;
     use std::panic::Location;
+    use std::ptr::NonNull;
 
     pub(in crate::inspect) fn number(place: u64) -> TaskNumber {
         TaskNumber::from_bits(1 << 32 | place).unwrap()
@@ -247,6 +242,7 @@ pub(in crate::inspect) mod tests {
         }
         let record = Record {
             origin: Some(Origin {
+                cell: RecordedCell(NonNull::dangling()),
                 work: &WORK,
                 spawned_at: Location::caller(),
                 priority: Priority::Normal,

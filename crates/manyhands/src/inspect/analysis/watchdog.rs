@@ -54,13 +54,12 @@ fn look_for_ever(between_looks: Duration) {
     let mut watchdog = Watchdog::default();
     let mut looks = StarvationLooks::default();
     loop {
-        for deadlock in watchdog.look(tasks_that_wait_for_tasks(), table::has) {
+        let deadlocks = watchdog.look(tasks_that_wait_for_tasks(), table::has);
+        let starvations = looks.news(Look::now()).into_iter();
+        let starvations = starvations.map(|starved| starved.text);
+        for news in deadlocks.into_iter().chain(starvations) {
             // Standard error is all there is, and it may be closed.
-            let _ = writeln!(io::stderr(), "manyhands: {deadlock}");
-        }
-        for starvation in looks.news(Look::now()) {
-            // As above.
-            let _ = writeln!(io::stderr(), "manyhands: {}", starvation.text);
+            let _ = writeln!(io::stderr(), "manyhands: {news}");
         }
         thread::sleep(between_looks);
     }

@@ -6,7 +6,7 @@
 //! Not here: how news are found (`sent.rs`), and snapshots inside the program (`tasks/take.rs`).
 
 use crate::inspect::serve::sent::Sent;
-use crate::inspect::serve::wire::{say, say_all};
+use crate::inspect::serve::wire::{say, say_all, task_line};
 use crate::inspect::tasks::snapshot::SeenTask;
 use crate::inspect::tasks::take::{find_owners, for_each_of_oldest};
 use crate::recording::enabled::loops::running as loops;
@@ -57,9 +57,8 @@ impl SentOfProgram {
             channels_seen <= tasks_max && self.channels.is_news(number, load)
         });
         let channels_left_out = channels_seen.saturating_sub(tasks_max);
-        let task = |task: &SeenTask| Line::Task(Box::new(task.shown()));
         say_all(answers, runtimes::read().into_iter().map(Line::Runtime))?;
-        say_all(answers, tasks.iter().map(task))?;
+        say_all(answers, tasks.iter().map(task_line))?;
         say_all(answers, loops::read().into_iter().map(Line::Loop))?;
         let channels = channels.into_iter().map(Box::new);
         say_all(answers, channels.map(Line::Channel))?;
@@ -70,11 +69,10 @@ impl SentOfProgram {
             say(answers, &Line::Gone(Gone { tasks, channels }))?;
         }
         let end = Line::End(End {
-            end: of.to_owned(),
             tasks: Some(tasks.len()),
             tasks_left_out: Some(tasks_left_out),
             channels_left_out: Some(channels_left_out),
-            ..End::default()
+            ..End::of(of)
         });
         say(answers, &end)
     }

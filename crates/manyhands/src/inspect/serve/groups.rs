@@ -6,7 +6,7 @@
 
 use crate::inspect::serve::wire::{say, say_all};
 use crate::inspect::tasks::outside;
-use crate::recording::{Frames, Record, TaskKind, TaskNumber, TaskState, WaitKind, micros, table};
+use crate::recording::{Frames, Record, TaskNumber, TaskState, WaitKind, micros, table};
 use crate::sync::clock;
 use manyhands_wire::{self as wire, End, GroupFrame, Line, place, printable, word};
 use std::cmp::Reverse;
@@ -17,7 +17,7 @@ use std::panic::Location;
 /// Where tasks are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
-    kind: TaskKind,
+    kind: &'static str,
     type_name: &'static str,
     spawned_at: Option<&'static Location<'static>>,
     state: TaskState,
@@ -35,15 +35,17 @@ struct Group {
     tasks: usize,
     examples: Vec<TaskNumber>,
     /// The earliest time since when one of them has been there, in ticks.
-    since: Option<u64>,
+    since: u64,
 }
 
-/// The groups, and the present row: tasks that were spawned one after the other lie side by side in the table, and are alike more
-/// often than not.
+/// The groups.
 #[derive(Debug, Default)]
 struct Counted {
-    groups: HashMap<Key, Group>,
-    row: Option<(Key, Group)>,
+    groups: Vec<(Key, Group)>,
+    places: HashMap<Key, usize>,
+    /// The place of that of the last task: tasks that were spawned one after the other lie side by side in the table, and are
+    /// alike more often than not.
+    last: usize,
 }
 
 /// Sends a line for each group, that with the most tasks first, and the last line.
@@ -55,10 +57,9 @@ pub(super) fn send(answers: &mut impl Write) -> io::Result<()> {
     let sent = groups.len().min(GROUPS_MAX);
     say_all(answers, groups[..sent].iter().map(line))?;
     let end = Line::End(End {
-        end: "groups".to_owned(),
         groups: Some(sent),
         groups_left_out: Some(groups.len() - sent),
-        ..End::default()
+        ..End::of("groups")
     });
     say(answers, &end)
 }
@@ -90,43 +91,35 @@ fn key(record: &Record) -> Key {
 
 impl Counted {
     fn add(&mut self, key: Key, number: TaskNumber, since: u64) {
-        if self.row.as_ref().is_none_or(|(last, _)| *last != key) {
-            self.end_row();
+        let last = self.groups.get(self.last);
+        if last.is_none_or(|(last, _)| *last != key) {
+            self.last = self.place_of(key);
         }
-        let (_, group) = self.row.get_or_insert_with(|| (key, Group::default()));
-        group.add(number, since);
+        let (_, group) = &mut self.groups[self.last];
+        if group.tasks == 0 || since < group.since {
+            group.since = since;
+        }
+        group.tasks += 1;
+        if group.examples.len() < EXAMPLES_MAX {
+            group.examples.push(number);
+        }
     }
 
-    fn end_row(&mut self) {
-        if let Some((key, group)) = self.row.take() {
-            self.groups.entry(key).or_default().add_all(group);
+    fn place_of(&mut self, key: Key) -> usize {
+        let next = self.groups.len();
+        let place = *self.places.entry(key.clone()).or_insert(next);
+        if place == next {
+            self.groups.push((key, Group::default()));
         }
+        place
     }
 
     /// That with the most tasks first.
     fn sorted(mut self) -> Vec<(Key, Group)> {
-        self.end_row();
-        let mut groups: Vec<(Key, Group)> = self.groups.into_iter().collect();
-        groups.sort_by_key(|(_, group)| (Reverse(group.tasks), group.examples.first().copied()));
-        groups
-    }
-}
-
-impl Group {
-    fn add(&mut self, number: TaskNumber, since: u64) {
-        self.since = self.since.into_iter().chain([since]).min();
-        self.tasks += 1;
-        if self.examples.len() < EXAMPLES_MAX {
-            self.examples.push(number);
-        }
-    }
-
-    fn add_all(&mut self, other: Self) {
-        self.since = self.since.into_iter().chain(other.since).min();
-        self.tasks += other.tasks;
-        self.examples.extend(other.examples);
-        self.examples.sort_unstable();
-        self.examples.truncate(EXAMPLES_MAX);
+        let order =
+            |(_, group): &(Key, Group)| (Reverse(group.tasks), group.examples.first().copied());
+        self.groups.sort_by_key(order);
+        self.groups
     }
 }
 
@@ -135,9 +128,8 @@ fn line((key, group): &(Key, Group)) -> Line {
         name: printable(name),
         at: place(at),
     };
-    let now = clock::ticks();
     Line::Group(wire::Group {
-        kind: word(key.kind),
+        kind: key.kind.to_owned(),
         type_name: printable(key.type_name),
         spawned_at: key.spawned_at.map(place),
         state: word(key.state),
@@ -147,7 +139,7 @@ fn line((key, group): &(Key, Group)) -> Line {
         frames: key.frames.iter().map(frame).collect(),
         tasks: group.tasks,
         examples: group.examples.iter().map(TaskNumber::to_string).collect(),
-        longest_us: micros(now.saturating_sub(group.since.unwrap_or(now))),
+        longest_us: micros(clock::ticks().saturating_sub(group.since)),
     })
 }
 
@@ -159,11 +151,11 @@ const EXAMPLES_MAX: usize = 5;
 mod tests {
     use super::{Counted, Key};
     use crate::recording::enabled::tasks::task_number::TaskNumber;
-    use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
+    use crate::recording::enabled::tasks::task_state::TaskState;
 
     fn key(type_name: &'static str) -> Key {
         Key {
-            kind: TaskKind::Future,
+            kind: "future",
             type_name,
             spawned_at: None,
             state: TaskState::Waiting,
@@ -189,9 +181,6 @@ mod tests {
             .iter()
             .map(|(key, it)| (key.type_name, it.tasks, it.since, it.examples.len()))
             .collect();
-        assert_eq!(
-            seen,
-            [("Reader", 3, Some(96), 3), ("Writer", 1, Some(97), 1)]
-        );
+        assert_eq!(seen, [("Reader", 3, 96, 3), ("Writer", 1, 97, 1)]);
     }
 }

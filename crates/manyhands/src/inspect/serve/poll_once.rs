@@ -12,20 +12,15 @@ use crate::inspect::tasks::take::find_owners;
 use crate::recording::enabled::tasks::leaf_stacks::Stacks;
 use crate::recording::{Record, TaskNumber, leaf_stacks};
 use crate::sync::{Mutex, clock, lock, stack_copy};
-use manyhands_wire::Task;
 use std::time::Duration;
 
-/// What was seen of a task that was polled.
-pub(super) struct Polled {
-    /// The task at the end of the poll; `None`: with that it has ended.
-    pub(super) task: Option<Task>,
-    /// The stacks at its waits, each with the place of that wait in the task's list.
-    pub(super) stacks: Stacks,
-}
+/// What was seen of a task that was polled: the task at the end of the poll, or none if it has ended with that; and the stacks
+/// at its waits, each with the place of that wait in the task's list.
+pub(super) type Polled = (Option<SeenTask>, Stacks);
 
 /// Has a task polled that waits. Takes at most [`LIMIT`].
 pub(super) fn poll_once(number: TaskNumber) -> Result<Polled, Refused> {
-    stack_copy::prepare().map_err(Refused::NoCopies)?;
+    stack_copy::prepare().map_err(Refused::no_copies)?;
     clock::calibrate();
     let _one_at_a_time = lock(&ASKING);
     let ticket = leaf_stacks::ask(number);
@@ -33,7 +28,7 @@ pub(super) fn poll_once(number: TaskNumber) -> Result<Polled, Refused> {
     let left = leaf_stacks::wait(ticket, woken.map_or(Duration::ZERO, |()| LIMIT));
     woken?;
     let polled = left.map(|(record, stacks)| polled(number, record.as_ref(), stacks));
-    polled.ok_or(Refused::Late)
+    polled.ok_or(Refused::LATE)
 }
 
 fn polled(number: TaskNumber, record: Option<&Record>, stacks: Stacks) -> Polled {
@@ -48,10 +43,7 @@ fn polled(number: TaskNumber, record: Option<&Record>, stacks: Stacks) -> Polled
     stacks.sort_unstable_by_key(|(place, _)| *place);
     let mut task = record.map(|record| SeenTask::new(number, record));
     find_owners(task.as_mut_slice());
-    Polled {
-        task: task.as_ref().map(SeenTask::shown),
-        stacks,
-    }
+    (task, stacks)
 }
 
 /// Held by the thread that asks.

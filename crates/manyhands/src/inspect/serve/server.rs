@@ -10,7 +10,7 @@ use crate::inspect::analysis::starvation_looks::{Look, StarvationLooks};
 use crate::inspect::serve::changes::SentOfProgram;
 use crate::inspect::serve::refused::Refused;
 use crate::inspect::serve::wire::{say, say_all};
-use crate::inspect::serve::{groups, poll_once, reports, socket, stacks, wire};
+use crate::inspect::serve::{groups, poll_once, reports, socket, stacks};
 use crate::inspect::tasks::take::tasks_that_wait_for_tasks;
 use crate::recording::enabled::loops::last_reports as loop_reports;
 use crate::recording::{TaskNumber, opening};
@@ -127,9 +127,8 @@ fn accept(listener: &UnixListener) {
 /// Serves a connection on a thread of its own, or closes it. Each has a place, and who accepts them has one.
 fn serve_connection(stream: UnixStream, place: Arc<()>) {
     if Arc::strong_count(&place) > 1 + CONNECTIONS_MAX {
-        let full = wire::error("busy", "eight connections are open already");
         let _ = stream.set_write_timeout(Some(SILENCE_LIMIT));
-        let _ = say(&mut &stream, &full);
+        let _ = say(&mut &stream, &Refused::BUSY.line());
         return;
     }
     // Its place is free before the other side sees the end; and at once if there is no thread.
@@ -151,10 +150,7 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
     stream.set_write_timeout(Some(SILENCE_LIMIT))?;
     let mut answers = BufWriter::new(stream);
     if !is_allowed(peer::user_of(stream)?) {
-        say(
-            &mut answers,
-            &wire::error("refused", "only the user of this process may look"),
-        )?;
+        say(&mut answers, &Refused::FOREIGN.line())?;
         return answers.flush();
     }
     let hello = Hello {
@@ -186,13 +182,12 @@ fn answer_each(stream: &UnixStream, answers: &mut impl Write) -> io::Result<()> 
             return Ok(());
         }
         if line.last() != Some(&b'\n') {
-            let oversized = line.len() as u64 == REQUEST_BYTES_MAX;
-            let error = if oversized {
-                wire::error("oversized", "a request has at most 4096 bytes")
-            } else {
-                wire::error("malformed", "a request ends with a line feed")
+            let is_oversized = line.len() as u64 == REQUEST_BYTES_MAX;
+            let refused = match is_oversized {
+                true => Refused::OVERSIZED,
+                false => Refused::UNFINISHED,
             };
-            say(answers, &error)?;
+            say(answers, &refused.line())?;
             return answers.flush();
         }
         answer(answers, &line, &mut memory)?;
@@ -209,9 +204,7 @@ struct Memory {
 
 fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::Result<()> {
     let Ok(request) = serde_json_wasm::from_slice::<Request>(request) else {
-        let message = "a request is an object of JSON with a text `get` and a number `tasks_max`, \
-                       or with a text `poll`";
-        return say(answers, &wire::error("malformed", message));
+        return say(answers, &Refused::MALFORMED.line());
     };
     if let Some(task) = request.poll {
         return send_polled(answers, &task);
@@ -226,11 +219,7 @@ fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::
         Some("reports") => send_reports(answers),
         Some("groups") => groups::send(answers),
         Some("stacks") => stacks::send(answers),
-        _ => {
-            let message = "`get` is \"snapshot\", \"changes\", \"deadlocks\", \"reports\", \"groups\" or \
-                           \"stacks\", or `poll` is the number of a task";
-            say(answers, &wire::error("unknown_request", message))
-        }
+        _ => say(answers, &Refused::UNKNOWN.line()),
     }
 }
 
@@ -247,10 +236,9 @@ fn send_deadlocks(answers: &mut impl Write, looks: &mut StarvationLooks) -> io::
     say_all(answers, rings.iter().map(Ring::shown).map(Line::Deadlock))?;
     let starvations = looks.search(&look, thread::sleep);
     let end = Line::End(End {
-        end: "deadlocks".to_owned(),
         deadlocks: Some(rings.len()),
         starvations: Some(starvations.len()),
-        ..End::default()
+        ..End::of("deadlocks")
     });
     say_all(answers, starvations.into_iter().map(Line::Starvation))?;
     say(answers, &end)
@@ -262,9 +250,8 @@ fn send_reports(answers: &mut impl Write) -> io::Result<()> {
     let now = clock::ticks();
     say_all(answers, kept.iter().map(|kept| reports::line(kept, now)))?;
     let end = Line::End(End {
-        end: "reports".to_owned(),
         reports: Some(kept.len()),
-        ..End::default()
+        ..End::of("reports")
     });
     say(answers, &end)
 }
@@ -273,9 +260,9 @@ fn send_reports(answers: &mut impl Write) -> io::Result<()> {
 fn send_polled(answers: &mut impl Write, task: &str) -> io::Result<()> {
     // Relaxed: nothing else is published by it.
     if !IS_CONTROL_ALLOWED.load(Ordering::Relaxed) {
-        return say(answers, &Refused::NotAllowed.line());
+        return say(answers, &Refused::NOT_ALLOWED.line());
     }
-    let number = TaskNumber::from_text(task).ok_or(Refused::NoSuchTask);
+    let number = TaskNumber::from_text(task).ok_or(Refused::NO_SUCH_TASK);
     match number.and_then(poll_once::poll_once) {
         Ok(polled) => stacks::send_polled(answers, polled),
         Err(refused) => say(answers, &refused.line()),

@@ -10,7 +10,7 @@
 use crate::inspect::serve::mappings;
 use crate::inspect::serve::poll_once::Polled;
 use crate::inspect::serve::refused::Refused;
-use crate::inspect::serve::wire::{say, say_all};
+use crate::inspect::serve::wire::{say, say_all, task_line};
 use crate::recording::runtimes;
 use crate::sync::stack_copy::{self, NotCopied, StackCopy};
 use manyhands_wire::{
@@ -21,7 +21,7 @@ use std::io::{self, Write};
 /// Sends a line about the code of the process, one for each thread, and the last one.
 pub(super) fn send(answers: &mut impl Write) -> io::Result<()> {
     if let Err(reason) = stack_copy::prepare() {
-        return say(answers, &Refused::NoCopies(reason).line());
+        return say(answers, &Refused::no_copies(reason).line());
     }
     let code = code();
     say(answers, &Line::Code(code.clone()))?;
@@ -45,27 +45,22 @@ pub(super) fn send(answers: &mut impl Write) -> io::Result<()> {
     }
     let workers = runtimes.iter().map(|runtime| runtime.workers.len());
     let end = Line::End(End {
-        end: "stacks".to_owned(),
         threads: Some(workers.sum()),
-        ..End::default()
+        ..End::of("stacks")
     });
     say(answers, &end)
 }
 
 /// Sends a line about the code of the process, one for the task, one for each stack at one of its waits, and the last one.
-pub(super) fn send_polled(answers: &mut impl Write, polled: Polled) -> io::Result<()> {
+pub(super) fn send_polled(answers: &mut impl Write, (task, stacks): Polled) -> io::Result<()> {
     let code = code();
     let end = Line::End(End {
-        end: "poll".to_owned(),
-        ended: Some(polled.task.is_none()),
-        ..End::default()
+        ended: Some(task.is_none()),
+        ..End::of("poll")
     });
     say(answers, &Line::Code(code.clone()))?;
-    say_all(
-        answers,
-        polled.task.map(Box::new).map(Line::Task).into_iter(),
-    )?;
-    for (wait, copy) in &polled.stacks {
+    say_all(answers, task.iter().map(task_line))?;
+    for (wait, copy) in &stacks {
         let (wait, copy) = (*wait, raw(copy.as_ref(), &code.mappings));
         say(answers, &Line::Leaf(RawLeaf { wait, copy }))?;
     }
@@ -81,26 +76,23 @@ fn code() -> Code {
 
 /// What is sent of a copy, or why there is none.
 fn raw(copy: Result<&StackCopy, &NotCopied>, code: &[Mapping]) -> RawCopy {
-    let copy = match copy {
-        Ok(copy) => copy,
-        Err(because) => {
-            return RawCopy {
-                missing: Some(word(because)),
-                ..RawCopy::default()
-            };
-        }
-    };
-    RawCopy {
-        missing: None,
-        registers: Some(Registers {
-            instruction: Number(copy.registers.instruction),
-            stack: Number(copy.registers.stack),
-            frame: Number(copy.registers.frame),
-            link: Number(copy.registers.link),
-        }),
-        length: 8 * copy.words.len() as u64,
-        words: addresses(copy, code),
-        cut: copy.is_cut,
+    match copy {
+        Ok(copy) => RawCopy {
+            missing: None,
+            registers: Some(Registers {
+                instruction: Number(copy.registers.instruction),
+                stack: Number(copy.registers.stack),
+                frame: Number(copy.registers.frame),
+                link: Number(copy.registers.link),
+            }),
+            length: 8 * copy.words.len() as u64,
+            words: addresses(copy, code),
+            cut: copy.is_cut,
+        },
+        Err(because) => RawCopy {
+            missing: Some(word(because)),
+            ..RawCopy::default()
+        },
     }
 }
 

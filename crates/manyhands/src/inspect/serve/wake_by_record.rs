@@ -15,19 +15,18 @@ use crate::recording::{TaskNumber, TaskState, table};
 /// Wakes a task that waits, as one of its wakers would.
 pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), Refused> {
     let found = table::change(number, |record| {
-        let waking = record.origin.and_then(|origin| origin.work.waking);
-        let cell = record.cell.map(|cell| cell.0);
-        match cell.zip(waking) {
-            Some((cell, waking)) if record.state == TaskState::Waiting => {
+        let waiting = record.origin.filter(|_| record.state == TaskState::Waiting);
+        match waiting.and_then(|origin| Some((origin.cell.0, origin.work.waking?))) {
+            Some((cell, waking)) => {
                 // SAFETY: the record is in the table, whose shard is locked, so the cell is there. Held by
                 // `tests/inspect/polls.rs::tasks_that_end_while_they_are_asked_for_are_polled_or_gone`.
                 let must_queue = unsafe { (waking.request)(cell) };
                 Ok(must_queue.then_some((cell, waking)))
             }
-            _ => Err(Refused::NotWaiting),
+            None => Err(Refused::NOT_WAITING),
         }
     });
-    if let Some((cell, waking)) = found.unwrap_or(Err(Refused::NoSuchTask))? {
+    if let Some((cell, waking)) = found.unwrap_or(Err(Refused::NO_SUCH_TASK))? {
         // SAFETY: the first step has asked for this one, which is done here and now. The lock is let go: the task's record
         // is changed when it is queued.
         unsafe { (waking.queue)(cell) };

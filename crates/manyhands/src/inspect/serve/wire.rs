@@ -2,14 +2,14 @@
 //!
 //! Not here: what is in it (the crate `manyhands-wire`).
 
-use manyhands_wire::{Line, Refusal};
+use crate::inspect::tasks::snapshot::SeenTask;
+use manyhands_wire::Line;
 use serde_json_wasm as json;
 use std::io::{self, Write};
 
-/// What is wrong with a request, or with its client.
-pub(super) fn error(code: &str, message: &str) -> Line {
-    let (code, message) = (code.to_owned(), message.to_owned());
-    Line::Error(Refusal { code, message })
+/// A task.
+pub(super) fn task_line(task: &SeenTask) -> Line {
+    Line::Task(Box::new(task.shown()))
 }
 
 /// Sends these lines.
@@ -30,8 +30,7 @@ pub(super) fn say(answers: &mut impl Write, line: &Line) -> io::Result<()> {
 mod tests {
     use crate::inspect::loops::verdict::Verdict;
     use crate::priority::Priority;
-    use crate::recording::enabled::tasks::last_waker::LastWaker;
-    use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
+    use crate::recording::enabled::tasks::task_state::TaskState;
     use crate::recording::{CallLimit, WaitKind};
     use crate::sync::stack_copy::NotCopied;
     use manyhands_wire::word;
@@ -45,10 +44,6 @@ mod tests {
 
     #[test]
     fn the_words_for_tasks_stay_as_they_are() {
-        assert_sent(
-            &[&TaskKind::Future, &TaskKind::Closure, &TaskKind::Thread],
-            "future closure thread",
-        );
         assert_sent(
             &[
                 &TaskState::Queued,
@@ -75,15 +70,13 @@ mod tests {
         );
         assert_sent(
             &[
-                &LastWaker::Tokio,
-                &LastWaker::Other,
                 &Priority::Interactive,
                 &Priority::Normal,
                 &Priority::Background,
                 &NotCopied::Ended,
                 &NotCopied::Silent,
             ],
-            "tokio other interactive normal background ended silent",
+            "interactive normal background ended silent",
         );
     }
 

@@ -103,7 +103,7 @@ impl SeenTask {
         };
         Task {
             number: self.number.to_string(),
-            kind: word(record.kind()),
+            kind: record.kind().to_owned(),
             id: format!("{:x}", record.id()),
             name: record.name.as_deref().map(printable),
             type_name: printable(record.type_name()),
@@ -118,7 +118,10 @@ impl SeenTask {
             busy_us: micros(busy),
             polls: record.polls.into(),
             wakes: record.wakes.into(),
-            last_waker: record.last_waker.map(word),
+            last_waker: record.woken_in_tokio.map(|in_tokio| {
+                let name = if in_tokio { "tokio" } else { "other" };
+                name.to_owned()
+            }),
             waits: listed.map(wait).collect(),
             waits_left_out: waits.left_out,
             frames: ordered.iter().map(frame).collect(),

@@ -24,13 +24,12 @@ pub(crate) use opening::is_open;
 pub(crate) use runtimes::{Observed, runtime_made};
 pub(crate) use tasks::current::{Current, is_recorded};
 pub(crate) use tasks::hooks::{RuntimeNumber, TaskRecord, keeps, waits};
-pub(crate) use tasks::last_waker::LastWaker;
 #[cfg(feature = "tokio")]
 pub(crate) use tasks::last_waker::in_tokio;
 pub(crate) use tasks::record::Record;
 pub(crate) use tasks::recorded_cell::RecordedCell;
 pub(crate) use tasks::task_number::TaskNumber;
-pub(crate) use tasks::task_state::{TaskKind, TaskState};
+pub(crate) use tasks::task_state::TaskState;
 pub(crate) use tasks::thread_waits::{thread_blocks, thread_polls, thread_waits_for_task};
 pub(crate) use tasks::work_type::WorkType;
 pub(crate) use tasks::{current, leaf_stacks, table};

@@ -76,6 +76,13 @@ impl Parts {
         }
     }
 
+    /// The caller has run this number of items by itself, as one block, since the call began.
+    pub(super) fn add_block_alone(&mut self, call: &Call, items: u64, now: u64) {
+        let mut part = Part::begin(call.thread, None, call.begun);
+        part.block(items, now);
+        self.add(part, Phase::Alone);
+    }
+
     pub(super) fn add(&mut self, part: Part, phase: Phase) {
         if phase == Phase::Alone {
             match &mut self.alone {

@@ -76,13 +76,11 @@ impl RecordedLoop {
 
     /// Of one that was too short to be looked at, and has run in one block.
     fn short_report(&self, ended: u64) -> LoopReport {
-        let call = &self.call;
-        let mut part = Part::begin(call.thread, None, call.begun);
-        part.block(call.items.unwrap_or(0), ended);
+        let items = self.call.items.unwrap_or(0);
         let mut parts = Parts::default();
-        parts.add(part, Phase::Alone);
-        parts.alone_because = (part.items > 0).then_some(AloneBecause::AlwaysShort);
-        parts.report(call, 1, ended)
+        parts.add_block_alone(&self.call, items, ended);
+        parts.alone_because = (items > 0).then_some(AloneBecause::AlwaysShort);
+        parts.report(&self.call, 1, ended)
     }
 }
 
@@ -271,12 +269,10 @@ impl<'a> LoopObserver for &'a RecordedLoop {
 
     fn ran_alone(self, items: u64) {
         let running = self.running();
-        let call = &running.call;
-        let mut part = Part::begin(call.thread, None, call.begun);
-        part.block(items, clock::ticks());
+        let now = clock::ticks();
         // Relaxed: a count.
         running.done.fetch_add(items, Ordering::Relaxed);
-        lock(&running.parts).add(part, Phase::Alone);
+        lock(&running.parts).add_block_alone(&running.call, items, now);
     }
 
     fn runner(self, worker: Option<usize>) -> Recording<'a> {

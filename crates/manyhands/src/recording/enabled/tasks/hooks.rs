@@ -11,11 +11,12 @@
 //! Not here: the records (`table.rs`), and how a task is woken by its record (`inspect/serve/wake_by_record.rs`).
 
 use crate::priority::Priority;
+use crate::recording::enabled::tasks::last_waker;
 use crate::recording::enabled::tasks::record::Origin;
 use crate::recording::enabled::waits::task_set;
 use crate::recording::enabled::{
-    Current, LastWaker, Record, RecordedCell, TaskNumber, TaskState, WaitRecord, WorkType, current,
-    is_open, is_recorded, leaf_stacks, table,
+    Current, Record, RecordedCell, TaskNumber, TaskState, WaitRecord, WorkType, current, is_open,
+    is_recorded, leaf_stacks, table,
 };
 use crate::recording::{Awaited, SetWait, WaitKind};
 use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -67,8 +68,8 @@ impl TaskRecord {
         spawned_at: &'static Location<'static>,
     ) {
         let record = Record {
-            cell: Some(RecordedCell(cell)),
             origin: Some(Origin {
+                cell: RecordedCell(cell),
                 work,
                 spawned_at,
                 priority,
@@ -121,7 +122,7 @@ impl TaskRecord {
         table::change(number, |record| {
             record.enter(TaskState::Queued, now);
             record.wakes = record.wakes.saturating_add(1);
-            record.last_waker = Some(LastWaker::current());
+            record.woken_in_tokio = Some(last_waker::is_in_tokio());
             record.note_change();
         });
     }

@@ -6,25 +6,10 @@
 
 use std::cell::Cell;
 
-/// What has woken a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum LastWaker {
-    /// A thread that waited in tokio's driver: for a socket or a timer of tokio, or as
-    /// a task of `tokio::spawn`.
-    Tokio,
-    /// Somebody else, or the wake came while the task was polled.
-    Other,
-}
-
-impl LastWaker {
-    /// What it is if the calling thread wakes a task now.
-    pub(crate) fn current() -> Self {
-        if IS_IN_TOKIO.get() {
-            Self::Tokio
-        } else {
-            Self::Other
-        }
-    }
+/// Whether the calling thread waits in tokio's driver, so that a task that it wakes has waited for a socket or a timer of tokio,
+/// or for a task of `tokio::spawn`.
+pub(crate) fn is_in_tokio() -> bool {
+    IS_IN_TOKIO.get()
 }
 
 /// Runs `wait`, in which the calling thread waits in tokio's driver.

@@ -4,17 +4,13 @@
 
 use crate::priority::Priority;
 use crate::recording::enabled::waits::lines::is_of_library;
-use crate::recording::enabled::{
-    LastWaker, RecordedCell, TaskKind, TaskNumber, TaskState, WaitRecord, Waits, WorkType,
-};
+use crate::recording::enabled::{RecordedCell, TaskNumber, TaskState, WaitRecord, Waits, WorkType};
 use std::num::NonZeroU32;
 use std::panic::Location;
 
 /// What is recorded of one task. Times are readings of the tick counter.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
-    /// `None` of a thread.
-    pub(crate) cell: Option<RecordedCell>,
     /// `None` of a thread.
     pub(crate) origin: Option<Origin>,
     pub(crate) name: Option<Box<str>>,
@@ -34,16 +30,17 @@ pub(crate) struct Record {
     pub(crate) polls: u32,
     /// No further than it can be counted.
     pub(crate) wakes: u32,
-    /// `None` if it was never woken.
-    pub(crate) last_waker: Option<LastWaker>,
+    /// Whether who has woken it last waited in tokio's driver; `None` if nobody has.
+    pub(crate) woken_in_tokio: Option<bool>,
     /// Raised by each poll, each wake, and each change of its waits; goes on with 0 behind the highest number.
     pub(crate) changes: u32,
     pub(crate) waits: Waits,
 }
 
-/// What a task runs, where it was spawned, and its priority.
+/// What a task has and a thread has not: its cell, what it runs, where it was spawned, and its priority.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Origin {
+    pub(crate) cell: RecordedCell,
     pub(crate) work: &'static WorkType,
     pub(crate) spawned_at: &'static Location<'static>,
     pub(crate) priority: Priority,
@@ -61,7 +58,7 @@ impl Record {
 
     /// Which task this is for its handle and for `tracing`; 0: it is none.
     pub(crate) fn id(&self) -> usize {
-        self.cell.map_or(0, RecordedCell::id)
+        self.origin.map_or(0, |origin| origin.cell.0.addr().get())
     }
 
     /// The type of its closure or future; empty of a thread.
@@ -96,9 +93,8 @@ impl Record {
     }
 
     /// What it is.
-    pub(crate) fn kind(&self) -> TaskKind {
-        self.origin
-            .map_or(TaskKind::Thread, |origin| origin.work.kind)
+    pub(crate) fn kind(&self) -> &'static str {
+        self.origin.map_or("thread", |origin| origin.work.kind)
     }
 
     /// The task is about to be polled: what it waited for so far counts only for since when it waits for the same again.

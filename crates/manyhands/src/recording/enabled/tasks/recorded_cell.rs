@@ -12,10 +12,3 @@ pub(crate) struct RecordedCell(pub(crate) NonNull<()>);
 
 // SAFETY: where a cell is, is known to any thread; what is done with it there is up to `wake_waiting`.
 unsafe impl Send for RecordedCell {}
-
-impl RecordedCell {
-    /// Which task this is for its handle and for `tracing`.
-    pub(crate) fn id(self) -> usize {
-        self.0.addr().get()
-    }
-}

@@ -6,7 +6,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 
 /// Names a recorded task. No two tasks of a process have the same number.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TaskNumber(NonZeroU64);
 
 impl TaskNumber {
@@ -60,12 +60,6 @@ impl fmt::Display for TaskNumber {
             1 => Ok(()),
             uses => write!(f, ".{uses}"),
         }
-    }
-}
-
-impl fmt::Debug for TaskNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

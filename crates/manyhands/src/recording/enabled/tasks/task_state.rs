@@ -1,15 +1,4 @@
-//! What a task is, and what it does.
-
-/// What a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum TaskKind {
-    /// A future.
-    Future,
-    /// A closure.
-    Closure,
-    /// No task, but a thread that waits outside of any.
-    Thread,
-}
+//! What a task does.
 
 /// What a task does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

@@ -2,15 +2,14 @@
 //!
 //! Not here: the caller of that wake (`inspect/serve/wake_by_record.rs`).
 
-use crate::recording::enabled::TaskKind;
 use std::ptr::NonNull;
 
 /// The type of a task's closure or future, and how a future is woken.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WorkType {
     pub(crate) name: fn() -> &'static str,
-    /// What such work is.
-    pub(crate) kind: TaskKind,
+    /// What such work is called.
+    pub(crate) kind: &'static str,
     pub(crate) waking: Option<Waking>,
 }
 
@@ -27,7 +26,7 @@ impl WorkType {
     pub(crate) const fn closure<F>() -> Self {
         Self {
             name: std::any::type_name::<F>,
-            kind: TaskKind::Closure,
+            kind: "closure",
             waking: None,
         }
     }
@@ -39,7 +38,7 @@ impl WorkType {
     ) -> Self {
         Self {
             name: std::any::type_name::<F>,
-            kind: TaskKind::Future,
+            kind: "future",
             waking: Some(Waking { request, queue }),
         }
     }
