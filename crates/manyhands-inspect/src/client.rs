@@ -7,7 +7,7 @@ use crate::printable::harmless;
 use crate::stacks::{RawPolledTask, RawStacks};
 use crate::tracked::Changes;
 use crate::view::{Troubles, View, add};
-use manyhands_wire::{Hello, Line, LoopReport, PROTOCOL, Refusal};
+use manyhands_wire::{Hello, Line, LoopReport, PROTOCOL, Refusal, Request};
 #[cfg(feature = "page")]
 use manyhands_wire::{Loop, Runtime};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -107,7 +107,7 @@ impl Client {
     /// most `tasks_max` each.
     pub(crate) fn changes(&mut self, tasks_max: usize) -> Result<Changes, Error> {
         let mut changes = Changes::default();
-        let request = format!("{{\"get\":\"changes\",\"tasks_max\":{tasks_max}}}\n");
+        let request = with_tasks("changes", tasks_max);
         self.ask_for(&request, Size::of(tasks_max), |_, line| {
             match line {
                 Line::Runtime(runtime) => changes.runtimes.push(runtime),
@@ -127,7 +127,7 @@ impl Client {
     /// 400 ms.
     pub(crate) fn troubles(&mut self) -> Result<Troubles, Error> {
         let mut troubles = Troubles::default();
-        self.ask(DEADLOCKS, |_, line| {
+        self.ask(&Request::get("deadlocks"), |_, line| {
             match line {
                 Line::Deadlock(deadlock) => troubles.deadlocks.push(deadlock),
                 Line::Starvation(starvation) => troubles.starvations.push(starvation),
@@ -141,7 +141,7 @@ impl Client {
     /// The last report of each place that calls loops. An older program has none.
     pub(crate) fn reports(&mut self) -> Result<Vec<LoopReport>, Error> {
         let mut reports = Vec::new();
-        self.ask_if_known(REPORTS, |_, line| {
+        self.ask_if_known(&Request::get("reports"), |_, line| {
             if let Line::Report(report) = line {
                 reports.push(report);
             }
@@ -154,7 +154,7 @@ impl Client {
     #[cfg(feature = "page")]
     pub(crate) fn workers_and_loops(&mut self) -> Result<(Vec<Runtime>, Vec<Loop>), Error> {
         let (mut runtimes, mut loops) = (Vec::new(), Vec::new());
-        self.ask("{\"get\":\"snapshot\",\"tasks_max\":0}\n", |_, line| {
+        self.ask(&with_tasks("snapshot", 0), |_, line| {
             match line {
                 Line::Runtime(runtime) => runtimes.push(runtime),
                 Line::Loop(running) => loops.push(running),
@@ -183,7 +183,7 @@ impl Client {
     /// As [`view`](Self::view).
     pub fn groups(&mut self) -> Result<Groups, Error> {
         let mut groups = Groups::default();
-        self.ask("{\"get\":\"groups\"}\n", |_, line| {
+        self.ask(&Request::get("groups"), |_, line| {
             match line {
                 Line::Group(group) => groups.groups.push(group),
                 Line::End(end) => groups.groups_left_out = end.groups_left_out.unwrap_or(0),
@@ -201,7 +201,7 @@ impl Client {
     /// handles the signal itself by which they are.
     pub fn raw_stacks(&mut self) -> Result<RawStacks, Error> {
         let mut stacks = RawStacks::default();
-        self.ask_for("{\"get\":\"stacks\"}\n", Size::LARGEST, |_, line| {
+        self.ask_for(&Request::get("stacks"), Size::LARGEST, |_, line| {
             match line {
                 Line::Code(code) => stacks.code = code,
                 Line::Stack(stack) => stacks.threads.push(*stack),
@@ -221,8 +221,11 @@ impl Client {
     /// number waits, and when no worker has polled it within two seconds.
     pub fn poll_task(&mut self, number: &str) -> Result<RawPolledTask, Error> {
         let mut polled = RawPolledTask::default();
-        let request = serde_json::json!({ "poll": number });
-        self.ask(&format!("{request}\n"), |_, line| {
+        let request = Request {
+            poll: Some(number.to_owned()),
+            ..Request::default()
+        };
+        self.ask(&request, |_, line| {
             match line {
                 Line::Code(code) => polled.code = code,
                 Line::Task(task) => polled.task = Some(*task),
@@ -241,24 +244,24 @@ impl Client {
         mut see: impl FnMut(&str, Line) -> io::Result<()>,
     ) -> Result<(), Error> {
         let mut tasks_left_out = 0;
-        let tasks = format!("{{\"get\":\"snapshot\",\"tasks_max\":{tasks_max}}}\n");
+        let tasks = with_tasks("snapshot", tasks_max);
         self.ask_for(&tasks, Size::of(tasks_max), |text, line| {
             if let Line::End(end) = &line {
                 add(&mut tasks_left_out, end.tasks_left_out.unwrap_or(0));
             }
             see(text, line)
         })?;
-        self.ask(DEADLOCKS, &mut see)?;
+        self.ask(&Request::get("deadlocks"), &mut see)?;
         if tasks_left_out > 0 {
-            self.ask_if_known("{\"get\":\"groups\"}\n", &mut see)?;
+            self.ask_if_known(&Request::get("groups"), &mut see)?;
         }
-        self.ask_if_known(REPORTS, see)
+        self.ask_if_known(&Request::get("reports"), see)
     }
 
     /// As [`ask`](Self::ask), for what an older program does not know and so does not answer.
     fn ask_if_known(
         &mut self,
-        request: &str,
+        request: &Request,
         see: impl FnMut(&str, Line) -> io::Result<()>,
     ) -> Result<(), Error> {
         match self.ask(request, see) {
@@ -270,7 +273,7 @@ impl Client {
     /// Asks for one thing that has little to do with how many tasks there are, and passes on the lines of the answer.
     fn ask(
         &mut self,
-        request: &str,
+        request: &Request,
         see: impl FnMut(&str, Line) -> io::Result<()>,
     ) -> Result<(), Asking> {
         self.ask_for(request, Size::of(0), see)
@@ -279,13 +282,15 @@ impl Client {
     /// As [`ask`](Self::ask), for an answer of this size at most.
     fn ask_for(
         &mut self,
-        request: &str,
+        request: &Request,
         most: Size,
         mut see: impl FnMut(&str, Line) -> io::Result<()>,
     ) -> Result<(), Asking> {
         let bounded = self.stream.get_mut();
         bounded.left = bounded.limit;
-        let written = bounded.stream.write_all(request.as_bytes());
+        let request = serde_json::to_string(request).map_err(io::Error::from);
+        let write = |line: String| bounded.stream.write_all(format!("{line}\n").as_bytes());
+        let written = request.and_then(write);
         written.map_err(|error| Error::from(bounded.in_words(error)))?;
         let mut left = most;
         loop {
@@ -313,6 +318,14 @@ impl Client {
                 return Ok(());
             }
         }
+    }
+}
+
+/// A request for this, with at most so many tasks and channels.
+fn with_tasks(what: &str, tasks_max: usize) -> Request {
+    Request {
+        tasks_max: Some(tasks_max as u64),
+        ..Request::get(what)
     }
 }
 
@@ -420,8 +433,6 @@ const KINDS: [&str; 14] = [
     "end",
     "report",
 ];
-const DEADLOCKS: &str = "{\"get\":\"deadlocks\"}\n";
-const REPORTS: &str = "{\"get\":\"reports\"}\n";
 /// The code of the error that a program answers to what it does not know.
 const UNKNOWN_REQUEST: &str = "unknown_request";
 const LIMIT: Duration = Duration::from_secs(10);

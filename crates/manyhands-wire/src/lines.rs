@@ -19,14 +19,34 @@ pub struct Hello {
 }
 
 /// What a client asks for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// What it wants to see: `snapshot`, `changes`, `deadlocks`, `reports`, `groups` or `stacks`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub get: Option<String>,
     /// Of how many tasks and channels.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks_max: Option<u64>,
     /// The number of a task to be polled.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub poll: Option<String>,
+}
+
+impl Request {
+    /// To see this.
+    ///
+    /// # Examples
+    /// ```
+    /// let request = manyhands_wire::Request::get("groups");
+    /// assert_eq!(request.get.as_deref(), Some("groups"));
+    /// ```
+    #[must_use]
+    pub fn get(what: &str) -> Self {
+        Self {
+            get: Some(what.to_owned()),
+            ..Self::default()
+        }
+    }
 }
 
 /// A line of an answer.

@@ -3,7 +3,7 @@
 //! A connection gets one line about the program and then, for each request, lines that end with one that says so. See
 //! `docs/inspect-protocol.md`.
 //!
-//! Not here: the lines (`wire.rs`), and where the socket is (`socket.rs`).
+//! Not here: the lines (the crate `manyhands-wire`), and where the socket is (`socket.rs`).
 
 use crate::inspect::analysis::deadlock::{Ring, deadlocks};
 use crate::inspect::analysis::starvation_looks::{Look, StarvationLooks};
