@@ -6,7 +6,7 @@
 //! the crate is empty. It is not published and knows nothing of the library.
 //!
 //! Not here: the programs that are explored (the library's `src/explore`), and atomics, which are the library's own
-//! (`src/sync/explored_atomic.rs`) and call `point`.
+//! (`src/sync/tests/explored_atomic.rs`) and call `point`.
 //!
 //! Memory is sequentially consistent here; loom's models and the arguments in the library's comments cover weaker orders.
 #![cfg(shuttle)]

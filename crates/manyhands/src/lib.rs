@@ -172,7 +172,7 @@ pub mod cancel;
 #[expect(unsafe_code, reason = "jobs on stacks; see each file's header")]
 mod runtime;
 /// What the models need of the runtime.
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 #[expect(unsafe_code, reason = "see each file's header")]
 pub(crate) mod runtime {
     pub(crate) mod ending;
@@ -207,7 +207,7 @@ pub(crate) mod runtime {
 #[expect(unsafe_code, reason = "task cells; see each file's header")]
 pub mod task;
 /// What the models need of tasks; the words of a cell have models of their own.
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 #[expect(unsafe_code, reason = "wakers; see each file's header")]
 pub(crate) mod task {
     pub(crate) mod budget;
@@ -235,12 +235,12 @@ pub mod simulation;
 #[expect(unsafe_code, reason = "handed-out positions; see each file's header")]
 pub(crate) mod engine;
 /// What the models need of loops.
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 pub(crate) mod engine {
     pub(crate) mod ranges;
     pub(crate) mod sharing;
 }
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 pub(crate) mod parallel {
     pub(crate) mod source {
         pub(crate) mod turns;

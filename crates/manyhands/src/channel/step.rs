@@ -139,7 +139,7 @@ pub(super) fn is_task(waker: &Waker) -> bool {
     crate::task::task_of(waker).is_some()
 }
 
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 pub(super) fn is_task(_waker: &Waker) -> bool {
     true
 }

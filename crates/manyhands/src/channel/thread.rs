@@ -102,7 +102,7 @@ fn sleep(parker: &Parker, end: Option<Instant>) -> bool {
     true
 }
 
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 fn sleep(parker: &Parker, _end: Option<Instant>) -> bool {
     blocking(|| parker.park());
     true

@@ -6,15 +6,12 @@
 #[cfg_attr(any(not(target_os = "linux"), miri, shuttle), path = "no_affinity.rs")]
 mod affinity;
 mod backoff;
+#[cfg(not(loom))]
 pub(crate) mod cell;
 #[cfg(not(shuttle))]
 pub(crate) mod clock;
-#[cfg(shuttle)]
-pub(crate) mod explored_atomic;
 pub(crate) mod fence;
 pub(crate) mod files;
-#[cfg(loom)]
-mod model_locks;
 mod padded;
 mod park;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
@@ -24,9 +21,10 @@ pub(crate) mod poller;
 mod prefetch;
 pub(crate) mod process;
 pub(crate) mod processor_load;
+#[cfg_attr(loom, path = "tests/provided_to_models.rs")]
+#[cfg_attr(shuttle, path = "tests/provided_to_explorations.rs")]
+mod provided;
 mod reactor;
-#[cfg(loom)]
-pub(crate) mod seq_cst;
 pub(crate) mod short_lock;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) mod stack_copy;
@@ -48,7 +46,8 @@ pub(crate) mod thread_state;
 #[cfg(all(test, not(any(loom, shuttle))))]
 #[path = "tests/wait_until.rs"]
 mod wait_until;
-#[cfg(any(loom, shuttle, all(test, not(miri))))]
+#[cfg(all(test, any(loom, shuttle, not(miri))))]
+#[path = "tests/wrapped_atomic.rs"]
 mod wrapped_atomic;
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 #[path = "tests/writers.rs"]
@@ -58,66 +57,29 @@ pub(crate) use affinity::allowed_cpus;
 #[cfg(all(target_os = "linux", not(any(shuttle, miri))))]
 pub(crate) use affinity::{CpuSet, current_cpu};
 pub(crate) use backoff::Backoff;
-#[cfg(shuttle)]
-pub(crate) use manyhands_explore::{
-    Condvar, Mutex, MutexGuard, clock, global, leak, thread, thread_local, thread_state,
-};
-#[cfg(loom)]
-pub(crate) use model_locks::{OnceLock, ShortGuard, ShortLock};
+#[cfg(all(test, loom))]
+pub(crate) use loom::cell;
+#[cfg(all(test, shuttle))]
+pub(crate) use manyhands_explore::{clock, global, leak, thread_state};
 pub(crate) use padded::Padded;
 pub(crate) use park::Parker;
 pub(crate) use prefetch::{prefetch_for_reading, prefetch_for_writing};
+pub(crate) use provided::{
+    Condvar, Mutex, MutexGuard, OnceLock, atomic, counting, spin_loop, thread, thread_local,
+};
+#[cfg(all(test, loom))]
+pub(crate) use provided::{ShortGuard, ShortLock};
 pub(crate) use reactor::{PollerState, Reactor, Sleeper};
 #[cfg(not(loom))]
 pub(crate) use short_lock::{ShortGuard, ShortLock};
 #[cfg(not(shuttle))]
 pub(crate) use statics::{global, leak};
-#[cfg(not(loom))]
-pub(crate) use std::sync::OnceLock;
 #[cfg(all(feature = "tokio", not(loom)))]
 pub(crate) use std::sync::mpsc;
-#[cfg(not(shuttle))]
-pub(crate) use std::thread_local;
 #[cfg(all(test, not(any(loom, shuttle))))]
 pub(crate) use wait_until::wait_until;
 
 use std::sync::{PoisonError, TryLockError};
-
-// Atomic types and orderings.
-#[cfg(shuttle)]
-pub(crate) use explored_atomic as atomic;
-#[cfg(loom)]
-pub(crate) use seq_cst as atomic;
-#[cfg(all(any(not(test), miri), not(any(loom, shuttle))))]
-pub(crate) use std::sync::atomic;
-#[cfg(all(test, not(any(loom, shuttle, miri))))]
-pub(crate) use writers as atomic;
-
-// Atomics of counters. They take part in no protocol, so the models leave their orders unexplored.
-#[cfg(any(not(test), loom, shuttle, miri))]
-pub(crate) use std::sync::atomic as counting;
-#[cfg(all(test, not(any(loom, shuttle, miri))))]
-pub(crate) use writers as counting;
-
-#[cfg(loom)]
-pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
-#[cfg(loom)]
-pub(crate) use loom::thread;
-#[cfg(not(any(loom, shuttle)))]
-pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
-#[cfg(not(any(loom, shuttle)))]
-pub(crate) use std::thread;
-
-/// Tells the processor (or the model checker) that this thread is spinning.
-#[inline]
-pub(crate) fn spin_loop() {
-    #[cfg(not(any(loom, shuttle)))]
-    std::hint::spin_loop();
-    #[cfg(loom)]
-    thread::yield_now();
-    #[cfg(shuttle)]
-    manyhands_explore::spin_loop();
-}
 
 /// Locks a mutex whose holder cannot panic while it holds it, so poison carries no information.
 #[cfg_attr(test, track_caller)]

@@ -183,7 +183,7 @@ fn ticks_since_first() -> u64 {
 }
 
 /// In the models only operations count.
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 fn has_run_long(_halves: u16) -> bool {
     false
 }

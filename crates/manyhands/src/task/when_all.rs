@@ -110,7 +110,7 @@ fn is_handle<F>() -> bool {
 }
 
 /// The models have no handles.
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 fn is_handle<F>() -> bool {
     false
 }

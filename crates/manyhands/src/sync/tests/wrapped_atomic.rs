@@ -2,7 +2,7 @@
 //! names. Each access goes through one of two functions that the user of the macro defines: `access`, and `modify` if it takes
 //! the cache line for itself. A third, `fails`, says whether a weak exchange fails now for no reason.
 //!
-//! Not here: what such an access does (`seq_cst.rs`, `explored_atomic.rs`, `tests/writers.rs`).
+//! Not here: what such an access does (`seq_cst.rs`, `explored_atomic.rs`, `writers.rs`).
 //!
 //! Not built outside of models, explorations and unit tests.
 
