@@ -7,6 +7,7 @@
 
 #[cfg(not(loom))]
 pub(crate) mod block;
+mod borrowed_waker;
 mod execution;
 mod in_place;
 mod latch;
@@ -16,6 +17,7 @@ mod run_permit;
 mod task_registry;
 mod unwind;
 
+pub(crate) use borrowed_waker::BorrowedWaker;
 pub(crate) use execution::ExecutionId;
 pub(crate) use in_place::InPlace;
 pub(crate) use latch::{Latch, SlotNumber};

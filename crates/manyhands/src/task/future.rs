@@ -16,7 +16,7 @@ use crate::task::cell::{Work, WorkInCell};
 use crate::task::name::Name;
 use crate::task::schedule;
 use crate::task::steps::{self, Closed, EndedPart, FutureCell, Polled, RunnerPart, Step};
-use crate::task::waker::{self, Borrowed};
+use crate::task::waker;
 use std::marker::PhantomData;
 use std::task::{Context, Poll};
 
@@ -56,7 +56,7 @@ unsafe fn run<F: Future, N: Name>(cell: CellRef<'_>, step: Step) -> bool {
     let (name, spawned_at) = (&work.0.get().extra, cell.location);
     let outcome = match step {
         Step::Run => {
-            let waker = Borrowed::of(cell);
+            let waker = waker::lend(cell);
             // SAFETY: pinned with the work.
             let future = unsafe { work.pinned().map_unchecked_mut(|work| &mut work.0) };
             let poll = || catch(|| future.poll(&mut Context::from_waker(&waker)));

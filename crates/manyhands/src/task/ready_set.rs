@@ -13,13 +13,11 @@
 //!
 //! Unsafe: a waker points into its ready word, at an offset in bytes that is its future's number there.
 
-use crate::job;
+use crate::job::{self, BorrowedWaker};
 use crate::sync::ShortLock;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use std::collections::VecDeque;
-use std::marker::PhantomData;
-use std::mem::{self, ManuallyDrop};
-use std::ops::Deref;
+use std::mem;
 use std::sync::Arc;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
@@ -105,16 +103,15 @@ impl ReadySet {
         Some(self.current * FUTURES_PER_WORD + bit as usize)
     }
 
-    /// The waker of a future.
-    pub(super) fn waker_of(&self, future: usize) -> Borrowed<'_> {
+    /// The waker of a future. Its clones do not borrow the ready set.
+    pub(super) fn waker_of(&self, future: usize) -> BorrowedWaker<'_> {
         let word = Arc::as_ptr(&self.words[future / FUTURES_PER_WORD]);
         let data = word
             .cast::<()>()
             .wrapping_byte_add(future % FUTURES_PER_WORD);
         // SAFETY: the table's functions do what a waker's must. It is never dropped, so it needs no reference of its
         // own to the word, which is borrowed meanwhile.
-        let waker = ManuallyDrop::new(unsafe { Waker::new(data, &VTABLE) });
-        Borrowed(waker, PhantomData)
+        BorrowedWaker::new(unsafe { Waker::new(data, &VTABLE) })
     }
 }
 
@@ -123,17 +120,6 @@ impl Drop for ReadySet {
     fn drop(&mut self) {
         let waker = self.ready.lock().waker.take();
         job::discard(waker);
-    }
-}
-
-/// A waker that borrows the ready set; its clones do not.
-pub(super) struct Borrowed<'a>(ManuallyDrop<Waker>, PhantomData<&'a ReadySet>);
-
-impl Deref for Borrowed<'_> {
-    type Target = Waker;
-
-    fn deref(&self) -> &Waker {
-        &self.0
     }
 }
 

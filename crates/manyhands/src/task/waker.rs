@@ -4,31 +4,17 @@
 //!
 //! Unsafe: a waker is a part of a cell as a raw pointer.
 
+use crate::job::BorrowedWaker;
 use crate::task::cell::{CellRef, Header, QueuePart, WakerPart};
 use crate::task::steps::TaskCell;
-use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
 /// The waker of a task while it is polled. Holds no part of the cell; its clones do.
-pub(super) struct Borrowed<'part>(ManuallyDrop<Waker>, PhantomData<CellRef<'part>>);
-
-impl<'part> Borrowed<'part> {
-    pub(super) fn of(cell: CellRef<'part>) -> Self {
-        // SAFETY: never dropped, so it needs no part of its own.
-        let waker = unsafe { from_task(cell.as_ptr().as_ptr().cast()) };
-        Self(ManuallyDrop::new(waker), PhantomData)
-    }
-}
-
-impl Deref for Borrowed<'_> {
-    type Target = Waker;
-
-    fn deref(&self) -> &Waker {
-        &self.0
-    }
+pub(super) fn lend(cell: CellRef<'_>) -> BorrowedWaker<'_> {
+    // SAFETY: never dropped, so it needs no part of its own.
+    BorrowedWaker::new(unsafe { from_task(cell.as_ptr().as_ptr().cast()) })
 }
 
 /// The task that `waker` wakes, if it is one of this library.
