@@ -1,7 +1,8 @@
 //! Spawning tasks with options.
 //!
-//! Unsafe: a task of a scope borrows from it.
+//! Unsafe: a task of a scope borrows from it, and a local one is queued by pointer.
 
+use crate::runtime::enqueue::enqueue_bound;
 use crate::runtime::{Priority, current};
 use crate::task::cell::{self, HandlePart, QueuePart};
 use crate::task::closure::Closure;
@@ -165,7 +166,8 @@ where
     };
     let (queued, handle) = new_future(at, future);
     slot.has_bound_tasks.set(true);
-    schedule::queue_bound(queued, slot);
+    // SAFETY: the task is new, and the caller is this worker.
+    unsafe { enqueue_bound(queued.into_job(), slot) };
     JoinHandle::new(handle)
 }
 
@@ -193,9 +195,9 @@ pub(super) type NewTask<T> = (QueuePart, HandlePart<T>);
 #[track_caller]
 pub(super) fn new_future<N: Name, F: Future>(name: N, future: F) -> NewTask<F::Output> {
     if const { is_large::<F>() } {
-        cell::allocate(Async::new(Box::pin(future)), name, Location::caller())
+        cell::allocate(Async(Box::pin(future)), name, Location::caller())
     } else {
-        cell::allocate(Async::new(future), name, Location::caller())
+        cell::allocate(Async(future), name, Location::caller())
     }
 }
 
@@ -203,9 +205,9 @@ pub(super) fn new_future<N: Name, F: Future>(name: N, future: F) -> NewTask<F::O
 #[track_caller]
 pub(super) fn new_closure<N: Name, F: FnOnce() -> T, T>(name: N, closure: F) -> NewTask<T> {
     if const { is_large::<F>() } {
-        cell::allocate(Closure::new(Box::new(closure)), name, Location::caller())
+        cell::allocate(Closure(Box::new(closure)), name, Location::caller())
     } else {
-        cell::allocate(Closure::new(closure), name, Location::caller())
+        cell::allocate(Closure(closure), name, Location::caller())
     }
 }
 

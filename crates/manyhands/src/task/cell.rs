@@ -79,7 +79,7 @@ pub(super) enum TaskKind {
     Future,
     /// A future that only the worker that spawned it polls.
     LocalFuture,
-    /// A future with a priority of its own: see [`VTable::priority`].
+    /// A future with a priority of its own, which its label has.
     PrioritizedFuture,
 }
 
@@ -94,9 +94,9 @@ pub(super) enum Failure {
 
 /// A cell.
 #[repr(C)]
-pub(super) struct Cell<W: Work> {
+struct Cell<W: Work, N> {
     header: Header,
-    pub(super) extra: W::Extra,
+    name: N,
     stage: UnsafeCell<Stage<W, W::Result>>,
 }
 
@@ -112,11 +112,20 @@ pub(super) trait Work: Sized {
     /// What it returns.
     type Result;
 
-    /// What the cell holds beside it: its [`Name`], or what another library's executor needs.
-    type Extra;
+    /// What queues and registries do with it.
+    const JOB: JobKind;
 
-    /// The operations for cells with this work.
-    const VTABLE: &'static VTable;
+    /// See [`VTable::work_type`].
+    const TYPE: WorkType;
+
+    /// Whether it is a closure, or a future.
+    const IS_CLOSURE: bool;
+
+    /// See [`VTable::run`].
+    ///
+    /// # Safety
+    /// It is a cell of this type, and the caller has the right to the work, which is there.
+    unsafe fn run<N: Name>(cell: CellRef<'_>, step: Step) -> bool;
 }
 
 impl Header {
@@ -136,22 +145,22 @@ impl Header {
 }
 
 /// The queue's and the handle's part of a new cell.
-pub(super) fn allocate<W: Work>(
+pub(super) fn allocate<W: Work, N: Name>(
     work: W,
-    extra: W::Extra,
+    name: N,
     location: &'static Location<'static>,
 ) -> (QueuePart, HandlePart<W::Result>) {
-    let cell: NonNull<Cell<W>> = block::allocate(Cell {
+    let cell: NonNull<Cell<W, N>> = block::allocate(Cell {
         header: Header {
             // SAFETY: a table begins with the kind of its jobs.
-            job: unsafe { Job::with_more(W::VTABLE) },
+            job: unsafe { Job::with_more(Cell::<W, N>::VTABLE) },
             state: State::new(),
             place: AtomicU32::new(0),
             joiner: Joiner::new(),
             location,
             record: TaskRecord::default(),
         },
-        extra,
+        name,
         stage: UnsafeCell::new(Stage {
             work: ManuallyDrop::new(work),
         }),
@@ -291,17 +300,22 @@ impl TaskCell for Header {
 }
 
 /// The right to the work in a cell, which is there.
-pub(super) struct WorkInCell<'part, W: Work>(pub(super) steps::CellRef<'part, Cell<W>>);
+pub(super) struct WorkInCell<'part, W: Work, N>(steps::CellRef<'part, Cell<W, N>>);
 
 /// The place of the outcome in a cell, whose work is gone.
-pub(super) struct EmptyStage<'part, W: Work>(steps::CellRef<'part, Cell<W>>);
+pub(super) struct EmptyStage<'part, W: Work, N>(steps::CellRef<'part, Cell<W, N>>);
 
-impl<'part, W: Work> WorkInCell<'part, W> {
+impl<'part, W: Work, N: Name> WorkInCell<'part, W, N> {
     /// # Safety
     /// 1. It is a cell of this type. 2. The work is there, and only the caller accesses it.
     pub(super) unsafe fn of(cell: CellRef<'part>) -> Self {
         // SAFETY: by 1.
         Self(unsafe { Cell::of(cell) })
+    }
+
+    /// What the task is called.
+    pub(super) fn name(&self) -> &'part N {
+        &self.0.get().name
     }
 
     /// The work, to be polled.
@@ -313,14 +327,14 @@ impl<'part, W: Work> WorkInCell<'part, W> {
     }
 
     /// Moves the work, which was not pinned, out of the cell.
-    pub(super) fn take(self) -> (W, EmptyStage<'part, W>) {
+    pub(super) fn take(self) -> (W, EmptyStage<'part, W, N>) {
         // SAFETY: the work is there, and is not used again.
         let work = unsafe { self.0.stage.get().cast::<W>().read() };
         (work, EmptyStage(self.0))
     }
 
     /// Drops the work in place.
-    pub(super) fn drop_in_place(self) -> EmptyStage<'part, W> {
+    pub(super) fn drop_in_place(self) -> EmptyStage<'part, W, N> {
         let work: *mut W = self.0.stage.get().cast();
         // SAFETY: the work is there, and is not used again.
         contain(|| unsafe { work.drop_in_place() });
@@ -328,7 +342,7 @@ impl<'part, W: Work> WorkInCell<'part, W> {
     }
 }
 
-impl<W: Work> EmptyStage<'_, W> {
+impl<W: Work, N> EmptyStage<'_, W, N> {
     /// Writes the outcome.
     pub(super) fn fill(self, outcome: Outcome<W::Result>) {
         let place = self.0.stage.get().cast::<Outcome<W::Result>>();
@@ -337,16 +351,32 @@ impl<W: Work> EmptyStage<'_, W> {
     }
 }
 
-impl<W: Work> Cell<W> {
+impl<W: Work, N: Name> Cell<W, N> {
+    const VTABLE: &'static VTable = &VTable {
+        job: W::JOB,
+        run: W::run::<N>,
+        take_outcome: Self::take_outcome,
+        drop_outcome: Self::drop_outcome,
+        free: Self::free,
+        label: Self::label,
+        kind: match (N::HAS_HOME, N::HAS_PRIORITY) {
+            _ if W::IS_CLOSURE => TaskKind::Closure,
+            (true, _) => TaskKind::LocalFuture,
+            (false, true) => TaskKind::PrioritizedFuture,
+            (false, false) => TaskKind::Future,
+        },
+        work_type: W::TYPE,
+    };
+
     /// # Safety
     /// It is a cell of this type.
-    pub(super) unsafe fn of(cell: CellRef<'_>) -> steps::CellRef<'_, Self> {
+    unsafe fn of(cell: CellRef<'_>) -> steps::CellRef<'_, Self> {
         // SAFETY: valid as long as the other one; of this type, as promised.
         unsafe { steps::CellRef::new(cell.as_ptr().cast()) }
     }
 
     /// See [`VTable::take_outcome`].
-    pub(super) unsafe fn take_outcome(cell: CellRef<'_>, place: *mut ()) {
+    unsafe fn take_outcome(cell: CellRef<'_>, place: *mut ()) {
         // SAFETY: as promised.
         let cell = unsafe { Self::of(cell) };
         let outcome = cell.stage.get().cast::<Outcome<W::Result>>();
@@ -359,7 +389,7 @@ impl<W: Work> Cell<W> {
     }
 
     /// See [`VTable::drop_outcome`].
-    pub(super) unsafe fn drop_outcome(cell: CellRef<'_>) {
+    unsafe fn drop_outcome(cell: CellRef<'_>) {
         // SAFETY: as promised.
         let stage = unsafe { Self::of(cell) }.stage.get();
         // SAFETY: it is an outcome, and the caller's, who does not use it again.
@@ -372,7 +402,7 @@ impl<W: Work> Cell<W> {
     }
 
     /// See [`VTable::free`].
-    pub(super) unsafe fn free(cell: LastPart) {
+    unsafe fn free(cell: LastPart) {
         if cell.has_outcome() {
             // SAFETY: nobody else has the cell, and it is there.
             unsafe { Self::drop_outcome(cell.cell()) };
@@ -381,18 +411,16 @@ impl<W: Work> Cell<W> {
         // does not unwind when dropped.
         unsafe { block::dispose(cell.into_raw().cast::<Self>()) };
     }
-}
 
-impl<W: Work<Extra: Name>> Cell<W> {
     /// See [`VTable::label`].
-    pub(super) unsafe fn label(cell: CellRef<'_>) -> Label<'_> {
+    unsafe fn label(cell: CellRef<'_>) -> Label<'_> {
         let cell = cell.as_ptr().cast::<Self>().as_ptr();
         // SAFETY: of this type, as promised, and valid as long as the label.
-        let extra = unsafe { &(*cell).extra };
+        let name = unsafe { &(*cell).name };
         Label {
-            name: extra.shared().map(|name| &**name),
-            priority: extra.priority(),
-            home: extra.home(),
+            name: name.shared().map(|name| &**name),
+            priority: name.priority(),
+            home: name.home(),
         }
     }
 }

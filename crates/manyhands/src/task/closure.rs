@@ -6,54 +6,37 @@
 
 use crate::job::{Action, Job, JobKind, PanicPayload, catch, contain};
 use crate::recording::WorkType;
-use crate::task::cell::{self, Cell, CellRef, Failure, Header, QueuePart, TaskKind, VTable};
-use crate::task::cell::{Work, WorkInCell};
+use crate::task::cell::{self, CellRef, Failure, Header, QueuePart, TaskKind, Work, WorkInCell};
 use crate::task::name::Name;
 use crate::task::steps::{self, ClaimedWork, ClosureCell, Handle, Part, Step};
-use std::marker::PhantomData;
 
 /// A closure in a cell.
-pub(super) struct Closure<F, N>(F, PhantomData<N>);
+pub(super) struct Closure<F>(pub(super) F);
 
-impl<F, N> Closure<F, N> {
-    pub(super) fn new(closure: F) -> Self {
-        Self(closure, PhantomData)
-    }
-}
-
-impl<F: FnOnce() -> T, T, N: Name> Work for Closure<F, N> {
+impl<F: FnOnce() -> T, T> Work for Closure<F> {
     type Result = T;
-    type Extra = N;
 
-    const VTABLE: &'static VTable = &VTable {
-        job: JobKind::new(perform),
-        run: run::<F, T, N>,
-        take_outcome: Cell::<Self>::take_outcome,
-        drop_outcome: Cell::<Self>::drop_outcome,
-        free: Cell::<Self>::free,
-        label: Cell::<Self>::label,
-        kind: TaskKind::Closure,
-        work_type: WorkType::closure::<F>(),
-    };
-}
+    const JOB: JobKind = JobKind::new(perform);
+    const TYPE: WorkType = WorkType::closure::<F>();
+    const IS_CLOSURE: bool = true;
 
-/// See [`VTable::run`].
-unsafe fn run<F: FnOnce() -> T, T, N: Name>(cell: CellRef<'_>, step: Step) -> bool {
-    // SAFETY: as promised.
-    let work = unsafe { WorkInCell::<Closure<F, N>>::of(cell) };
-    let (name, spawned_at) = (&work.0.get().extra, cell.location);
-    let (Closure(closure, _), place) = work.take();
-    place.fill(match step {
-        Step::Run => {
-            let outcome = name.shown(spawned_at, || catch(closure));
-            outcome.map_err(|payload| Failure::Panicked(PanicPayload::new(payload)))
-        }
-        Step::Drop => {
-            contain(|| drop(closure));
-            Err(Failure::Cancelled)
-        }
-    });
-    true
+    unsafe fn run<N: Name>(cell: CellRef<'_>, step: Step) -> bool {
+        // SAFETY: as promised.
+        let work = unsafe { WorkInCell::<Self, N>::of(cell) };
+        let (name, spawned_at) = (work.name(), cell.location);
+        let (Self(closure), place) = work.take();
+        place.fill(match step {
+            Step::Run => {
+                let outcome = name.shown(spawned_at, || catch(closure));
+                outcome.map_err(|payload| Failure::Panicked(PanicPayload::new(payload)))
+            }
+            Step::Drop => {
+                contain(|| drop(closure));
+                Err(Failure::Cancelled)
+            }
+        });
+        true
+    }
 }
 
 /// Claims the closure for the handle and runs it on the calling thread. Returns whether it did. This function is not

@@ -11,66 +11,45 @@
 use crate::job::{Action, Job, JobKind, PanicPayload, catch};
 use crate::recording::WorkType;
 use crate::task::budget;
-use crate::task::cell::{self, Cell, CellRef, Failure, Header, QueuePart, TaskKind, VTable};
-use crate::task::cell::{Work, WorkInCell};
+use crate::task::cell::{self, CellRef, Failure, Header, QueuePart, Work, WorkInCell};
 use crate::task::name::Name;
 use crate::task::schedule;
 use crate::task::steps::{self, Closed, EndedPart, FutureCell, Polled, RunnerPart, Step};
 use crate::task::waker;
-use std::marker::PhantomData;
 use std::task::{Context, Poll};
 
-/// A future in a cell; what `N` keeps says which workers may poll it.
-pub(super) struct Async<F, N>(F, PhantomData<N>);
+/// A future in a cell.
+pub(super) struct Async<F>(pub(super) F);
 
-impl<F, N> Async<F, N> {
-    pub(super) fn new(future: F) -> Self {
-        Self(future, PhantomData)
-    }
-}
-
-impl<F: Future, N: Name> Work for Async<F, N> {
+impl<F: Future> Work for Async<F> {
     type Result = F::Output;
-    type Extra = N;
 
-    const VTABLE: &'static VTable = &VTable {
-        job: JobKind::cancellable(perform, cancel_registered),
-        run: run::<F, N>,
-        take_outcome: Cell::<Self>::take_outcome,
-        drop_outcome: Cell::<Self>::drop_outcome,
-        free: Cell::<Self>::free,
-        label: Cell::<Self>::label,
-        kind: match (N::HAS_HOME, N::HAS_PRIORITY) {
-            (true, _) => TaskKind::LocalFuture,
-            (false, true) => TaskKind::PrioritizedFuture,
-            (false, false) => TaskKind::Future,
-        },
-        work_type: WorkType::future::<F>(waker::request_poll, waker::queue_requested),
-    };
-}
+    const JOB: JobKind = JobKind::cancellable(perform, cancel_registered);
+    const TYPE: WorkType = WorkType::future::<F>(waker::request_poll, waker::queue_requested);
+    const IS_CLOSURE: bool = false;
 
-/// See [`VTable::run`].
-unsafe fn run<F: Future, N: Name>(cell: CellRef<'_>, step: Step) -> bool {
-    // SAFETY: as promised.
-    let mut work = unsafe { WorkInCell::<Async<F, N>>::of(cell) };
-    let (name, spawned_at) = (&work.0.get().extra, cell.location);
-    let outcome = match step {
-        Step::Run => {
-            let waker = waker::lend(cell);
-            // SAFETY: pinned with the work.
-            let future = unsafe { work.pinned().map_unchecked_mut(|work| &mut work.0) };
-            let poll = || catch(|| future.poll(&mut Context::from_waker(&waker)));
-            match name.shown(spawned_at, poll) {
-                Ok(Poll::Pending) => return false,
-                Ok(Poll::Ready(value)) => Ok(value),
-                Err(payload) => Err(Failure::Panicked(PanicPayload::new(payload))),
+    unsafe fn run<N: Name>(cell: CellRef<'_>, step: Step) -> bool {
+        // SAFETY: as promised.
+        let mut work = unsafe { WorkInCell::<Self, N>::of(cell) };
+        let (name, spawned_at) = (work.name(), cell.location);
+        let outcome = match step {
+            Step::Run => {
+                let waker = waker::lend(cell);
+                // SAFETY: pinned with the work.
+                let future = unsafe { work.pinned().map_unchecked_mut(|work| &mut work.0) };
+                let poll = || catch(|| future.poll(&mut Context::from_waker(&waker)));
+                match name.shown(spawned_at, poll) {
+                    Ok(Poll::Pending) => return false,
+                    Ok(Poll::Ready(value)) => Ok(value),
+                    Err(payload) => Err(Failure::Panicked(PanicPayload::new(payload))),
+                }
             }
-        }
-        Step::Drop => Err(Failure::Cancelled),
-    };
-    let place = name.shown(spawned_at, || work.drop_in_place());
-    place.fill(outcome);
-    true
+            Step::Drop => Err(Failure::Cancelled),
+        };
+        let place = name.shown(spawned_at, || work.drop_in_place());
+        place.fill(outcome);
+        true
+    }
 }
 
 /// What a worker does with a future from a queue; see [`Job::perform`].

@@ -23,12 +23,6 @@ pub(super) fn queue_new(part: QueuePart, priority: Priority) {
     enqueue_new(part.into_job(), priority);
 }
 
-/// Queues a new task that only the calling worker may run.
-pub(super) fn queue_bound(part: QueuePart, worker: &'static WorkerSlot) {
-    // SAFETY: new; `spawn_local` is called there.
-    unsafe { enqueue_bound(part.into_job(), worker) };
-}
-
 /// Queues a task that was woken or must be dropped, and has been prepared to wait.
 pub(super) fn queue(part: QueuePart) {
     let by = if budget::is_in_poll() {
