@@ -21,7 +21,7 @@ const LIMITS: &[Limit] = &[
     [r"\.park_timeout\(", "", PARKING, PARKS],
     [r"\.poll_park\(", "", "runtime/io/poller.rs", PARKS],
     [
-        r"idle\.mark\(",
+        r"detected_blocked\.mark\(",
         "",
         "runtime/monitor/blocked.rs",
         "only the monitor's sweep flags a thread as blocked",
@@ -154,7 +154,7 @@ mod tests {
         for text in [
             "fn f() { self.parker.park(); }",
             "fn f() { parker.park_timeout(limit); }",
-            "fn f() { shared.idle.mark(&seat.detected_blocked); }",
+            "fn f() { shared.idle.detected_blocked.mark(&seat.detected_blocked); }",
             "fn f() { let seat = WorkerSlot::take(shared); }",
             "fn f() { let now = Moment::now(); }",
             "fn f() { let slot = unsafe { slot.occupy() }; }",
@@ -165,11 +165,11 @@ mod tests {
 
     #[test]
     fn the_files_that_may_and_tests_pass() {
-        let text = "fn f() { shared.idle.mark(&m); }";
+        let text = "fn f() { shared.idle.detected_blocked.mark(&m); }";
         assert_eq!(count("runtime/monitor/blocked.rs", text), 0);
         let text = "fn f() { sleeper.park(); }";
         assert_eq!(count("runtime/sleep/waking.rs", text), 0);
-        let text = "#[cfg(test)]\nmod tests { fn f() { idle.mark(&mark); } }";
+        let text = "#[cfg(test)]\nmod tests { fn f() { idle.detected_blocked.mark(&mark); } }";
         assert_eq!(count("runtime/sleep/idle.rs", text), 0);
     }
 

@@ -219,7 +219,7 @@ impl<const TASKS: usize> Pool<TASKS> {
                 Next::FoundWork(task) | Next::Searched(task) => self.run(task),
                 Next::FoundShort(task) => {
                     self.run(task);
-                    self.idle.end_short_task(&worker.in_short_task);
+                    self.idle.in_short_tasks.unmark(&worker.in_short_task);
                 }
                 Next::Slept(Slept::Left) | Next::SleptOverLimit(Slept::Left) => {
                     return self.vacate(index);

@@ -99,19 +99,19 @@ fn a_task_is_run_when_its_blocked_worker_is_found_and_goes_on_meanwhile() {
         let monitor = thread::spawn({
             let (pool, mark) = (Arc::clone(&pool), Arc::clone(&mark));
             move || {
-                pool.idle.mark(&mark);
+                pool.idle.detected_blocked.mark(&mark);
                 waking::use_room(&*pool, CallerNext::GoesOn);
             }
         });
         let pusher = beside(&pool, |pool| pool.inject(0));
         // Its job ends.
-        pool.idle.unmark(&mark);
+        pool.idle.detected_blocked.unmark(&mark);
         monitor.join().unwrap();
         pusher.join().unwrap();
         // Where it does not count as blocked any more it looks for the task itself.
         let has_room = mark.is_set();
         assert!(!has_room || pool.tasks[0].is_done(), "nobody used the room");
-        pool.idle.unmark(&mark);
+        pool.idle.detected_blocked.unmark(&mark);
         assert_eq!(pool.idle.census().detected_blocked, 0);
     });
 }
@@ -124,14 +124,14 @@ fn a_mark_that_is_taken_away_at_once_was_counted() {
         let worker = thread::spawn({
             let (pool, mark) = (Arc::clone(&pool), Arc::clone(&mark));
             move || {
-                pool.idle.unmark(&mark);
+                pool.idle.detected_blocked.unmark(&mark);
                 let found = pool.idle.census().detected_blocked;
                 assert!(found <= 1, "{found} are less than nothing");
             }
         });
-        pool.idle.mark(&mark);
+        pool.idle.detected_blocked.mark(&mark);
         worker.join().unwrap();
-        pool.idle.unmark(&mark);
+        pool.idle.detected_blocked.unmark(&mark);
         assert_eq!(pool.idle.census().detected_blocked, 0);
     });
 }

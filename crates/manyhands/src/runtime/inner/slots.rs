@@ -143,7 +143,7 @@ impl OccupiedSlot {
         if self.detected_blocked.is_set()
             && let Some(shared) = self.runtime_or_none()
         {
-            shared.idle.unmark(&self.detected_blocked);
+            shared.idle.detected_blocked.unmark(&self.detected_blocked);
         }
     }
 }

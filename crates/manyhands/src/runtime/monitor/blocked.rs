@@ -74,7 +74,7 @@ impl Threads {
                 }
             }
             others_run |= job.is_some();
-            shared.idle.unmark(&slot.detected_blocked);
+            shared.idle.detected_blocked.unmark(&slot.detected_blocked);
         }
         // Read once for all of them, and only if it matters.
         let mut taken = None;
@@ -84,7 +84,8 @@ impl Threads {
             let (watch, _) = self.watches.entry(slot.number).or_default();
             if watch.is_to_be_replaced(since_first(now), others_run, &mut are_taken) {
                 shared.note_blocking_kind(slot);
-                found.newly_blocked += usize::from(shared.idle.mark(&slot.detected_blocked));
+                found.newly_blocked +=
+                    usize::from(shared.idle.detected_blocked.mark(&slot.detected_blocked));
                 waking::block_in_short_task(shared, &slot.in_short_task);
             } else {
                 found.undecided += 1;

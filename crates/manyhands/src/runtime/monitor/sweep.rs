@@ -177,7 +177,7 @@ impl Sweeper {
             begun_long: found.long.begun,
             by_kinds: is_new || matches!(shared.saturation(), Saturation::Full(_)),
             running: shared.idle.running(),
-            in_short_tasks: shared.idle.in_short_tasks(),
+            in_short_tasks: shared.idle.in_short_tasks.read(),
             overrunning: count_overrunning(&mut found.long.taken_for_short),
             limit: shared.idle.limit,
         });

@@ -41,7 +41,9 @@
 mod counts;
 mod short_tasks;
 
-pub(crate) use crate::runtime::sleep::idle::counts::{Activity, CountedFlag, ThreadCounts};
+pub(crate) use crate::runtime::sleep::idle::counts::{
+    Activity, CountedFlag, FlagCount, ThreadCounts,
+};
 
 use crate::runtime::sleep::idle::counts::field;
 use crate::sync::Padded;
@@ -51,16 +53,18 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 #[derive(Debug, Default)]
 pub(crate) struct Idle {
     counts: Padded<AtomicU64>,
-    /// Threads that the monitor detected as blocked inside a job: the number of slots with its flag.
-    detected_blocked: AtomicUsize,
+    /// Threads that the monitor detected as blocked inside a job, so that another may run in the place of each.
+    pub(crate) detected_blocked: FlagCount,
     /// How many threads more than the limit may run, for a while.
     extra: AtomicUsize,
     /// How many more than those may run short tasks, for a while.
     extra_for_short_tasks: AtomicUsize,
     /// Set: a push of a short task checks whether slow jobs occupy every worker.
     may_be_saturated: AtomicBool,
-    /// Threads beyond the limit that look for a short task, or run one: the number of slots with that flag.
-    in_short_tasks: AtomicUsize,
+    /// Threads beyond the limit that look for a short task, or run one. Until that has ended or is blocked, each keeps nobody from
+    /// work of all kinds, so that long tasks go on at the rate of the workers. A blocked thread must not count, or one more
+    /// long task could run.
+    pub(crate) in_short_tasks: FlagCount,
     /// Set when a short task was queued and no thread could be claimed for it.
     short_task_waits: AtomicBool,
     /// One bit for each worker, set while it sleeps or is about to.
@@ -164,7 +168,7 @@ impl Idle {
     pub(crate) fn is_overfull(&self) -> bool {
         let (running, max) = (self.running(), self.running_max());
         // A thread that goes on though it should sleep asks again after its next job.
-        running > max && running > max + self.in_short_tasks()
+        running > max && running > max + self.in_short_tasks.read()
     }
 
     /// Whether a worker is awake and looks for work, so that new work need not wake another.
@@ -181,8 +185,7 @@ impl Idle {
             awake: field(counts, Activity::Awake) + field(counts, Activity::ExternalThread),
             searching: field(counts, Activity::Searching),
             blocked: field(counts, Activity::Blocked),
-            // Relaxed: as above.
-            detected_blocked: self.detected_blocked.load(Ordering::Relaxed),
+            detected_blocked: self.detected_blocked.read(),
         }
     }
 
@@ -208,38 +211,6 @@ impl Idle {
     pub(crate) fn end(&self, what: Activity) {
         // SeqCst: I1.
         self.counts.fetch_sub(what as u64, Ordering::SeqCst);
-    }
-
-    /// Monitor: flags the thread and counts it as blocked, so that one more may run. The caller then looks for work.
-    /// Returns whether the flag is new.
-    pub(crate) fn mark(&self, mark: &CountedFlag) -> bool {
-        if mark.is_set() {
-            return false;
-        }
-        // SeqCst: I1; as for a thread that declares it. Counted first: a thread that clears the flag at once lowers what was raised.
-        self.detected_blocked.fetch_add(1, Ordering::SeqCst);
-        let is_new = mark.set();
-        if !is_new {
-            // SeqCst: as above.
-            self.detected_blocked.fetch_sub(1, Ordering::SeqCst);
-        }
-        is_new
-    }
-
-    /// Clears the flag and counts the thread as running again. The thread itself or the monitor calls this.
-    #[inline]
-    pub(crate) fn unmark(&self, mark: &CountedFlag) {
-        if mark.is_set() {
-            self.clear(mark);
-        }
-    }
-
-    #[cold]
-    fn clear(&self, mark: &CountedFlag) {
-        if mark.clear() {
-            // SeqCst: I1.
-            self.detected_blocked.fetch_sub(1, Ordering::SeqCst);
-        }
     }
 
     /// Monitor: lets `count` threads more than the limit run. If these are more than before, the caller then looks for work.
@@ -409,9 +380,7 @@ impl Idle {
     }
 
     fn running_in(&self, counts: u64) -> usize {
-        // SeqCst: I1.
-        let blocked =
-            field(counts, Activity::Blocked) + self.detected_blocked.load(Ordering::SeqCst);
+        let blocked = field(counts, Activity::Blocked) + self.detected_blocked.read();
         (field(counts, Activity::Awake) + field(counts, Activity::ExternalThread))
             .saturating_sub(blocked)
     }

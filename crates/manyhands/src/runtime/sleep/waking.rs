@@ -139,7 +139,7 @@ pub(crate) fn begin_block(pool: &impl Pool) {
 
 /// Running thread: is blocked, perhaps in a short task; another one may be run in its place.
 pub(crate) fn block_in_short_task(pool: &impl Pool, flag: &CountedFlag) {
-    if pool.idle().end_short_task(flag) && pool.idle().overcommits() {
+    if pool.idle().in_short_tasks.unmark(flag) && pool.idle().overcommits() {
         wake_for_short_task(pool);
     }
 }
@@ -289,7 +289,7 @@ pub(crate) fn link_outside(
 pub(crate) enum Next<R> {
     /// Work, at the first look.
     FoundWork(R),
-    /// A short task, for a worker beyond the limit. `Idle::end_short_task` must be called when it has been run.
+    /// A short task, for a worker beyond the limit. Its flag must be cleared when it has been run.
     FoundShort(R),
     /// Work, after it has spun.
     Searched(R),
@@ -313,11 +313,11 @@ pub(crate) fn next<W: Worker>(
         && !(*worker.is_within_limit() && pool.idle().is_full_of_short_tasks());
     if is_beyond_limit && !worker.has_own_work() {
         *worker.is_within_limit() = false;
-        pool.idle().begin_short_task(worker.in_short_task());
+        pool.idle().in_short_tasks.mark(worker.in_short_task());
         if let Some(found) = worker.find_short() {
             return Next::FoundShort(found);
         }
-        pool.idle().end_short_task(worker.in_short_task());
+        pool.idle().in_short_tasks.unmark(worker.in_short_task());
         return Next::SleptOverLimit(sleep(pool, index, worker));
     }
     // Set on each path: to look into what is returned would cost a task a tenth of its time.

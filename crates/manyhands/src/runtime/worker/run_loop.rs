@@ -65,7 +65,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
             Next::FoundShort(found) => {
                 backoff.reset();
                 perform(slot, found, permit.again());
-                shared.idle.end_short_task(&slot.in_short_task);
+                shared.idle.in_short_tasks.unmark(&slot.in_short_task);
             }
             Next::Searched(found) => {
                 at_work.spin_nanos = (spin_nanos * 2).min(WAKE_NANOS_FIRST);

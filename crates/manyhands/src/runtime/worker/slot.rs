@@ -217,7 +217,7 @@ impl WorkerSlot {
         // Relaxed: as above.
         self.task.store(ptr::null_mut(), Ordering::Relaxed);
         // No thread counts it any more.
-        self.detected_blocked.clear();
+        self.detected_blocked.reset();
         // The next occupant would run what is in its queues, which may be bound to another thread. So one with
         // something in them is never taken again.
         if self.is_empty() {

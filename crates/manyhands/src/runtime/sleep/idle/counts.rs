@@ -1,11 +1,10 @@
 //! What the word of counts counts, and in which of its bits; the search of a worker; and flags that are counted.
 //!
-//! Not here: where a worker looks (`search.rs`), how flags are counted (`idle.rs`), and when one is set
-//! (`monitor/blocked.rs`, `waking.rs`).
+//! Not here: where a worker looks (`search.rs`), and when a flag is set (`monitor/blocked.rs`, `waking.rs`).
 
 use crate::job::RunPermit;
 use crate::runtime::sleep::idle::Idle;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Threads by what they do.
 #[derive(Debug, Clone, Copy)]
@@ -50,10 +49,13 @@ impl Idle {
     }
 }
 
-/// A flag of a thread that is counted: that the monitor detected it as blocked, or that it runs a short task. The monitor and
-/// the thread itself change it, and whoever does changes the count as well.
+/// A flag of a thread that is counted: that the monitor detected it as blocked, or that it runs a short task.
 #[derive(Debug, Default)]
 pub(crate) struct CountedFlag(AtomicBool);
+
+/// How many threads have a flag set. The monitor and the thread itself change it.
+#[derive(Debug, Default)]
+pub(crate) struct FlagCount(AtomicUsize);
 
 impl CountedFlag {
     /// Whether the thread is counted.
@@ -63,15 +65,50 @@ impl CountedFlag {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Sets it; returns whether it was not set before.
-    pub(crate) fn set(&self) -> bool {
+    /// Clears it for another runtime, which has not counted it.
+    pub(crate) fn reset(&self) {
         // Relaxed: no other memory depends on the word.
-        !self.0.swap(true, Ordering::Relaxed)
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+impl FlagCount {
+    /// How many there are.
+    pub(crate) fn read(&self) -> usize {
+        // SeqCst: I1; of the threads that run, those do not count that are blocked.
+        self.0.load(Ordering::SeqCst)
     }
 
-    /// Clears it; returns whether it was set.
-    pub(crate) fn clear(&self) -> bool {
-        // Relaxed: as in `set`.
-        self.0.swap(false, Ordering::Relaxed)
+    /// Sets the flag and counts it; returns whether it was not set before.
+    pub(crate) fn mark(&self, flag: &CountedFlag) -> bool {
+        if flag.is_set() {
+            return false;
+        }
+        // SeqCst: I1. Counted first: a thread that clears the flag at once lowers what was raised.
+        self.0.fetch_add(1, Ordering::SeqCst);
+        // Relaxed: no other memory depends on the word.
+        let is_new = !flag.0.swap(true, Ordering::Relaxed);
+        if !is_new {
+            // SeqCst: as above.
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+        is_new
+    }
+
+    /// Clears the flag and counts it no more; returns whether it was set.
+    #[inline]
+    pub(crate) fn unmark(&self, flag: &CountedFlag) -> bool {
+        flag.is_set() && self.clear(flag)
+    }
+
+    #[cold]
+    fn clear(&self, flag: &CountedFlag) -> bool {
+        // Relaxed: as in `mark`.
+        let was_set = flag.0.swap(false, Ordering::Relaxed);
+        if was_set {
+            // SeqCst: I1.
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+        was_set
     }
 }

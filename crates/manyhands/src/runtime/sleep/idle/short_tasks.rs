@@ -11,46 +11,19 @@
 //! Not here: which tasks are short and where they are found (`worker/short_tasks.rs`), the look for saturation
 //! (`worker/saturation.rs`), and how long overcommit lasts (`monitor/overcommit.rs`).
 
-use crate::runtime::sleep::idle::{Claim, CountedFlag, Idle};
+use crate::runtime::sleep::idle::{Claim, Idle};
 use crate::sync::atomic::Ordering;
 
 impl Idle {
     /// Whether no more threads run than may with those in short tasks, or with one that may not have looked yet.
     pub(crate) fn is_full_of_short_tasks(&self) -> bool {
-        let max = self.running_max() + self.in_short_tasks().max(1);
+        let max = self.running_max() + self.in_short_tasks.read().max(1);
         self.overcommits() && self.running() <= max
     }
 
-    /// Worker beyond the limit: looks for a short task, and runs it. Until it has ended or is blocked it keeps nobody from
-    /// work of all kinds, so that long tasks go on at the rate of the workers.
-    pub(crate) fn begin_short_task(&self, flag: &CountedFlag) {
-        if flag.set() {
-            // Relaxed: advice.
-            self.in_short_tasks.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Called when the task ends or blocks. A blocked thread must not count, or one more long task could run. Returns whether
-    /// it was counted.
-    #[inline]
-    pub(crate) fn end_short_task(&self, flag: &CountedFlag) -> bool {
-        let is_end = flag.is_set() && flag.clear();
-        if is_end {
-            // Relaxed: as above.
-            self.in_short_tasks.fetch_sub(1, Ordering::Relaxed);
-        }
-        is_end
-    }
-
-    /// How many threads beyond the limit look for short tasks or run one.
-    pub(crate) fn in_short_tasks(&self) -> usize {
-        // Relaxed: advice.
-        self.in_short_tasks.load(Ordering::Relaxed)
-    }
-
-    /// How many threads run besides those.
+    /// How many threads run besides those in short tasks.
     pub(crate) fn running_others(&self) -> usize {
-        self.running().saturating_sub(self.in_short_tasks())
+        self.running().saturating_sub(self.in_short_tasks.read())
     }
 
     /// Whether threads beyond the limit may run short tasks now; see `worker/short_tasks.rs`.

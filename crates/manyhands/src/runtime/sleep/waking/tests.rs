@@ -155,12 +155,12 @@ fn who_has_ended_a_long_task_goes_on_and_who_was_woken_for_a_short_one_runs_that
         next(&pool, 1, &mut second, RunPermit::new()),
         Next::FoundShort(())
     ));
-    pool.0.end_short_task(&second.in_short_task);
+    pool.0.in_short_tasks.unmark(&second.in_short_task);
     assert!(matches!(
         next(&pool, 1, &mut second, RunPermit::new()),
         Next::FoundShort(())
     ));
-    pool.0.end_short_task(&second.in_short_task);
+    pool.0.in_short_tasks.unmark(&second.in_short_task);
     assert!(matches!(
         next(&pool, 0, &mut first, RunPermit::new()),
         Next::FoundWork(())
