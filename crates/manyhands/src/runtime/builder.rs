@@ -2,6 +2,7 @@
 //!
 //! Not here: the settings that it makes (`settings.rs`).
 
+use crate::job::{catch, dispose};
 use crate::runtime::settings::Hook;
 use crate::runtime::{Runtime, RuntimeInner, Settings, Stall, current, topology};
 use std::error::Error;
@@ -23,7 +24,8 @@ use std::{fmt, io};
 pub struct RuntimeBuilder {
     workers: Option<usize>,
     threads_max: Option<usize>,
-    /// All but these two numbers.
+    thread_name: Option<Hook<dyn Fn(usize) -> String + Send + Sync>>,
+    /// All but these.
     settings: Settings,
 }
 
@@ -141,7 +143,7 @@ impl RuntimeBuilder {
     /// ```
     #[doc(alias = "thread_name_fn")]
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
-        self.settings.thread_name = Some(Hook(Box::new(name)));
+        self.thread_name = Some(Hook(Box::new(name)));
         self
     }
 
@@ -263,29 +265,37 @@ impl RuntimeBuilder {
         let workers = self.workers.unwrap_or_else(topology::default_workers);
         let usual = || Settings::for_workers(workers).threads_max;
         let threads_max = self.threads_max.unwrap_or_else(usual);
-        let wrong = if workers == 0 {
-            "a runtime needs at least one worker".to_owned()
-        } else if threads_max < workers {
-            format!("`max_threads` is {threads_max}, which is less than the {workers} workers")
-        } else if threads_max > THREADS_MAX {
-            format!("{threads_max} threads are more than the {THREADS_MAX} a runtime can hold")
-        } else {
-            let thread_names = self.settings.thread_names(threads_max);
-            let tokio_context = self.settings.tokio_context.start().map_err(|error| {
-                let what = format!("tokio's runtime cannot start: {error}");
-                let refusal = Some(Refusal(Arc::new(error)));
-                BuildError(Fault { what, refusal })
-            })?;
-            return Ok(RuntimeInner::new(Settings {
-                workers,
-                threads_max,
-                tokio_context,
-                thread_names,
-                thread_name: None,
-                ..self.settings
-            }));
-        };
-        Err(BuildError::of(wrong))
+        if workers == 0 {
+            return Err(BuildError::of("a runtime needs at least one worker"));
+        }
+        if threads_max < workers {
+            return Err(BuildError::of(format!(
+                "`max_threads` is {threads_max}, which is less than the {workers} workers"
+            )));
+        }
+        if threads_max > THREADS_MAX {
+            return Err(BuildError::of(format!(
+                "{threads_max} threads are more than the {THREADS_MAX} a runtime can hold"
+            )));
+        }
+        let thread_names = self.thread_name.map_or_else(Vec::new, |name| {
+            let own = |index| catch(|| name.0(index)).map_err(dispose);
+            (0..threads_max)
+                .map_while(|index| own(index).ok())
+                .collect()
+        });
+        let tokio_context = self.settings.tokio_context.start();
+        let tokio_context = tokio_context.map_err(|error| BuildError {
+            what: format!("tokio's runtime cannot start: {error}"),
+            refusal: Some(Arc::new(error)),
+        })?;
+        Ok(RuntimeInner::new(Settings {
+            workers,
+            threads_max,
+            tokio_context,
+            thread_names,
+            ..self.settings
+        }))
     }
 
     /// Makes the runtime that is used where no other is current, as configured here; see
@@ -395,45 +405,40 @@ impl RuntimeBuilder {
 /// let error = manyhands::Runtime::builder().workers(0).build().unwrap_err();
 /// assert_eq!(error.to_string(), "a runtime needs at least one worker");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BuildError(Fault);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Fault {
+#[derive(Debug, Clone)]
+pub struct BuildError {
     what: String,
-    refusal: Option<Refusal>,
+    /// The system's error, which `what` tells, too.
+    refusal: Option<Arc<io::Error>>,
 }
 
 impl BuildError {
     fn of(what: impl Into<String>) -> Self {
-        let (what, refusal) = (what.into(), None);
-        Self(Fault { what, refusal })
+        Self {
+            what: what.into(),
+            refusal: None,
+        }
     }
 }
 
-/// The system's error.
-#[derive(Debug, Clone)]
-struct Refusal(Arc<io::Error>);
-
-impl PartialEq for Refusal {
+impl PartialEq for BuildError {
     fn eq(&self, other: &Self) -> bool {
-        let of = |refusal: &Self| (refusal.0.kind(), refusal.0.raw_os_error());
-        of(self) == of(other)
+        self.what == other.what
     }
 }
 
-impl Eq for Refusal {}
+impl Eq for BuildError {}
 
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.what)
+        f.write_str(&self.what)
     }
 }
 
 impl Error for BuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        let refusal = self.0.refusal.as_ref()?;
-        Some(&*refusal.0)
+        let refusal = self.refusal.as_ref()?;
+        Some(&**refusal)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Not here: how a user chooses them (`builder.rs`).
 
 use crate::integrations::tracing_events;
-use crate::job::{catch, contain, dispose};
+use crate::job::contain;
 use crate::runtime::{Stall, TokioContext};
 use std::io::Write;
 use std::time::Duration;
@@ -18,8 +18,7 @@ pub(crate) struct Settings {
     pub(crate) hill_climbing: bool,
     pub(crate) stack_size: Option<usize>,
     pub(crate) name: String,
-    pub(super) thread_name: Option<Hook<dyn Fn(usize) -> String + Send + Sync>>,
-    /// What that has given; the other threads have the usual names.
+    /// What the user's function has given; the other threads have the usual names.
     pub(super) thread_names: Vec<String>,
     pub(crate) on_start: Option<ThreadHook>,
     pub(crate) on_stop: Option<ThreadHook>,
@@ -38,7 +37,6 @@ impl Default for Settings {
             hill_climbing: false,
             stack_size: None,
             name: NAME_DEFAULT.to_owned(),
-            thread_name: None,
             thread_names: Vec::new(),
             on_start: None,
             on_stop: None,
@@ -57,13 +55,6 @@ impl Settings {
             threads_max: workers.saturating_add(256),
             ..Self::default()
         }
-    }
-
-    /// Calls the naming function for so many threads, but not again once it has panicked.
-    pub(super) fn thread_names(&self, count: usize) -> Vec<String> {
-        let name = self.thread_name.as_ref();
-        let own = |index| catch(|| name.map(|name| name.0(index))).map_err(dispose);
-        (0..count).map_while(|index| own(index).ok()?).collect()
     }
 
     /// The name of worker `index`.
