@@ -212,13 +212,16 @@ pub mod task;
 pub(crate) mod task {
     pub(crate) mod budget;
     mod completion;
+    mod poll_waker;
     mod ready_set;
     mod tracker;
-    mod waker_set;
+    mod wait_list;
     mod when_all;
 
     pub(crate) use completion::{Completer, Completion, CompletionError, completion};
+    pub(crate) use poll_waker::{PollWaker, is_task};
     pub(crate) use tracker::TaskTracker;
+    pub(crate) use wait_list::{WaitList, WaiterKey};
     pub(crate) use when_all::when_all;
 }
 

@@ -74,7 +74,6 @@ mod step;
 mod stream;
 mod subscribers;
 mod thread;
-mod wait_list;
 pub mod watch;
 mod weak_sender;
 mod when_full;
@@ -88,16 +87,16 @@ pub use weak_sender::WeakSender;
 pub use when_full::WhenFull;
 
 // What the files of this folder name of each other.
+use crate::task::{PollWaker, WaitList, WaiterKey};
 use buffer::ItemBuffer;
 use future::{ChannelFuture, End, Operation, note_wait};
 use inner::{ChannelInner, Seen};
 use next::{Next, Receives};
 use receiver_batch::ReceiverBatch;
 use ring::Ring;
-use step::{DeferredWakes, Offered, PollWaker, Sending, Taken, Until};
+use step::{DeferredWakes, Offered, Sending, Taken, Until};
 use stream::NextStream;
 use subscribers::{HasSubscribers, ReceiverCore, SenderCore, Subscribers};
-use wait_list::{WaitList, WaiterKey};
 
 /// A channel that takes any number of items; sending never waits, so [`try_send`](Sender::try_send) fails only when it
 /// is closed.

@@ -1,11 +1,11 @@
-//! What a step of a channel takes and returns: a send in progress, the waker of a poll, the outcomes of the fast paths,
-//! and the wakes that are deferred until the lock is released.
+//! What a step of a channel takes and returns: a send in progress, the outcomes of the fast paths, and the wakes that are
+//! deferred until the lock is released.
 //!
 //! Not here: the steps themselves (`state.rs`).
 
 use crate::channel::WaiterKey;
 use crate::job::{self, Payload};
-use std::task::{Context, Waker};
+use std::task::Waker;
 
 /// What a step leaves to do once no lock is held.
 pub(super) struct DeferredWakes<T> {
@@ -44,15 +44,6 @@ pub(super) struct Sending<T> {
     pub(super) key: Option<WaiterKey>,
 }
 
-/// The waker of a poll that may have to wait, ready to be kept under a lock.
-///
-/// The clone of a waker may run code of the user, so it is made before, while no lock is held. That of a task's waker is only a
-/// count, and is made where it is kept.
-pub(super) struct PollWaker<'a> {
-    pub(super) waker: &'a Waker,
-    clone: Option<Waker>,
-}
-
 /// What a caller waits for that neither sends nor receives.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Until {
@@ -73,28 +64,6 @@ impl<T> Sending<T> {
     /// Whether a send is in progress.
     pub(super) fn is_some(&self) -> bool {
         self.item.is_some() || self.key.is_some()
-    }
-}
-
-impl<'a> PollWaker<'a> {
-    /// No lock is held.
-    pub(super) fn of(cx: &Context<'a>) -> Self {
-        let waker = cx.waker();
-        let clone = (!is_task(waker)).then(|| waker.clone());
-        Self { waker, clone }
-    }
-
-    /// The waker, to be kept; a poll keeps one at most.
-    pub(super) fn keep(&mut self) -> Waker {
-        self.clone.take().unwrap_or_else(|| self.waker.clone())
-    }
-}
-
-impl Drop for PollWaker<'_> {
-    /// A clone that was not needed.
-    #[inline]
-    fn drop(&mut self) {
-        job::discard(self.clone.take());
     }
 }
 
@@ -131,15 +100,4 @@ impl<T> DeferredWakes<T> {
             .and_then(|item| job::catch(|| on_drop(item)).err());
         job::resume_all([panic].into_iter().chain(other).collect());
     }
-}
-
-/// Whether a waker is that of a task of this library: no code of the user runs when it is cloned. In a model all are.
-#[cfg(not(loom))]
-pub(super) fn is_task(waker: &Waker) -> bool {
-    crate::task::task_of(waker).is_some()
-}
-
-#[cfg(all(test, loom))]
-pub(super) fn is_task(_waker: &Waker) -> bool {
-    true
 }

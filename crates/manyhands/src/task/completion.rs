@@ -6,8 +6,7 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, lock};
 #[cfg(not(loom))]
 use crate::task::block_on;
-use crate::task::budget;
-use crate::task::waker_set::{WakerKey, WakerSet};
+use crate::task::{PollWaker, WaitList, WaiterKey, budget};
 use futures_core::future::FusedFuture;
 use std::error::Error;
 use std::fmt;
@@ -66,12 +65,12 @@ use std::task::{Context, Poll, ready};
 pub fn completion<T>() -> (Completer<T>, Completion<T>) {
     let shared = Arc::new(Shared {
         outcome: OnceLock::new(),
-        waiters: Mutex::new(WakerSet::default()),
+        waiters: Mutex::new(WaitList::new()),
         completers: AtomicUsize::new(1),
     });
     let completion = Completion {
         shared: Arc::clone(&shared),
-        key: WakerKey::default(),
+        waiter: None,
         is_over: false,
     };
     (Completer { shared }, completion)
@@ -117,7 +116,7 @@ pub struct Completer<T> {
 #[doc(alias = "Shared")]
 pub struct Completion<T> {
     shared: Arc<Shared<T>>,
-    key: WakerKey,
+    waiter: Option<WaiterKey>,
     /// Whether it has given the result, as a future.
     is_over: bool,
 }
@@ -150,7 +149,7 @@ struct Shared<T> {
     outcome: OnceLock<Outcome<T>>,
     /// A waiter reads the outcome once more under this lock. The winner takes the wakers under it
     /// after it has written. So no waiter is forgotten.
-    waiters: Mutex<WakerSet>,
+    waiters: Mutex<WaitList<()>>,
     completers: AtomicUsize,
 }
 
@@ -158,8 +157,9 @@ impl<T> Shared<T> {
     /// Sets the outcome; returns it if there is one already.
     fn finish(&self, outcome: Outcome<T>) -> Result<(), Outcome<T>> {
         self.outcome.set(outcome)?;
-        let wakers = lock(&self.waiters).take_all();
-        wakers.for_each(wake);
+        let mut wakers = Vec::new();
+        lock(&self.waiters).notify_all(&mut wakers);
+        wakers.into_iter().for_each(wake);
         Ok(())
     }
 }
@@ -346,7 +346,7 @@ impl<T> Clone for Completion<T> {
     fn clone(&self) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
-            key: WakerKey::default(),
+            waiter: None,
             is_over: false,
         }
     }
@@ -372,16 +372,12 @@ impl<T: Clone> Completion<T> {
         let permit = ready!(budget::poll_proceed(context));
         if self.shared.outcome.get().is_none() {
             // Before the lock, because it may run code of the user.
-            let waker = context.waker().clone();
+            let mut by = PollWaker::of(context);
             let mut waiters = lock(&self.shared.waiters);
             let waits = self.shared.outcome.get().is_none();
-            let unused = if waits {
-                waiters.register(&mut self.key, waker)
-            } else {
-                Some(waker)
-            };
+            let stale = waits.then(|| waiters.wait(&mut self.waiter, &mut by));
             drop(waiters);
-            discard(unused);
+            discard(stale.flatten());
             if waits {
                 let resource = Arc::as_ptr(&self.shared).addr();
                 let awaited = || match scope {
@@ -409,7 +405,7 @@ impl<T: Clone> FusedFuture for Completion<T> {
 impl<T> Drop for Completion<T> {
     fn drop(&mut self) {
         recording::forget(self);
-        let waker = lock(&self.shared.waiters).remove(&mut self.key);
+        let waker = lock(&self.shared.waiters).give_up(&mut self.waiter);
         discard(waker);
     }
 }

@@ -3,10 +3,10 @@
 //! Not here: what a step does (`state.rs`), and the futures and threads that wait (`future.rs`, `thread.rs`).
 
 use crate::channel::inner::StateGuard;
-use crate::channel::step::is_task;
 use crate::channel::{ChannelInner, Offered, PollWaker, Seen, SendError, Sending, TrySendError};
 use crate::job;
 use crate::sync::ShortLock;
+use crate::task::is_task;
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
 

@@ -1,9 +1,9 @@
 //! Unit tests of `inner.rs`: which waiter is notified, what moves into the batch, and what a look without the lock sees.
 
 use super::{ChannelInner, Seen};
+use crate::channel::WaiterKey;
 use crate::channel::buffer::ItemBuffer;
 use crate::channel::step::Sending;
-use crate::channel::wait_list::WaiterKey;
 use crate::channel::{RecvError, SendError, TryRecvError, TrySendError, WhenFull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -18,12 +18,12 @@
 //! The next time it is owed twice as many. Nothing is reserved for it: if it does not come, others take what it was
 //! notified of.
 
-use crate::channel::PollWaker;
+use crate::task::PollWaker;
 use std::num::NonZeroU32;
 use std::task::Waker;
 
 /// The entries of the waiters, each with data of type `D`.
-pub(super) struct WaitList<D> {
+pub(crate) struct WaitList<D> {
     waiters: Vec<Waiter<D>>,
     /// The first free entry; its `next` leads to the next one.
     free: usize,
@@ -41,7 +41,7 @@ pub(crate) struct WaiterKey(NonZeroU32);
 impl WaiterKey {
     fn of(index: usize) -> Self {
         let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
-        Self(number.expect("a channel has fewer than 2^32 waiters"))
+        Self(number.expect("fewer than 2^32 wait for one thing"))
     }
 
     fn index(&self) -> usize {
@@ -68,7 +68,7 @@ enum WaiterState {
 
 impl<D> WaitList<D> {
     /// An empty list.
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             waiters: Vec::new(),
             free: NONE,
@@ -81,17 +81,17 @@ impl<D> WaitList<D> {
     }
 
     /// How many waiters are in the list.
-    pub(super) fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.waiting
     }
 
     /// How many waiters have been notified and have not tried again since.
-    pub(super) fn notified(&self) -> usize {
+    pub(crate) fn notified(&self) -> usize {
         self.notified
     }
 
     /// Joins as the last.
-    pub(super) fn join(&mut self, waker: Waker, data: Option<D>) -> WaiterKey {
+    pub(crate) fn join(&mut self, waker: Waker, data: Option<D>) -> WaiterKey {
         let waiter = Waiter {
             state: WaiterState::Waiting,
             waker: Some(waker),
@@ -120,7 +120,7 @@ impl<D> WaitList<D> {
 
     /// Waits again, with the waker of this poll. Returns a waker that is not needed any more; the caller drops it where no
     /// lock is held.
-    pub(super) fn wait_again(&mut self, key: &WaiterKey, by: &mut PollWaker<'_>) -> Option<Waker> {
+    pub(crate) fn wait_again(&mut self, key: &WaiterKey, by: &mut PollWaker<'_>) -> Option<Waker> {
         let front = self.front;
         let number = key.index();
         let waiter = &mut self.waiters[number];
@@ -146,7 +146,7 @@ impl<D> WaitList<D> {
     }
 
     /// Joins, or waits again; returns a waker to be dropped where no lock is held.
-    pub(super) fn wait(
+    pub(crate) fn wait(
         &mut self,
         waiter: &mut Option<WaiterKey>,
         by: &mut PollWaker<'_>,
@@ -161,24 +161,24 @@ impl<D> WaitList<D> {
     }
 
     /// Leaves, if there is a key; returns a waker to be dropped where no lock is held.
-    pub(super) fn give_up(&mut self, waiter: &mut Option<WaiterKey>) -> Option<Waker> {
+    pub(crate) fn give_up(&mut self, waiter: &mut Option<WaiterKey>) -> Option<Waker> {
         let key = waiter.take()?;
         self.leave(&key).0
     }
 
     /// Whether the holder of the key has been notified and has not tried again since.
-    pub(super) fn is_notified(&self, key: &WaiterKey) -> bool {
+    pub(crate) fn is_notified(&self, key: &WaiterKey) -> bool {
         self.waiters[key.index()].state == WaiterState::Notified
     }
 
     /// The data that the holder of the key left.
-    pub(super) fn data_mut(&mut self, key: &WaiterKey) -> &mut Option<D> {
+    pub(crate) fn data_mut(&mut self, key: &WaiterKey) -> &mut Option<D> {
         &mut self.waiters[key.index()].data
     }
 
     /// Takes the first waiter out of the list and returns its waker, for the caller to wake. Its data stays.
     #[inline]
-    pub(super) fn notify_first(&mut self) -> Option<Waker> {
+    pub(crate) fn notify_first(&mut self) -> Option<Waker> {
         let number = self.front;
         if number == NONE {
             return None;
@@ -195,19 +195,19 @@ impl<D> WaitList<D> {
     }
 
     /// Whether polls of waiters that were not notified return `Pending`.
-    pub(super) fn puts_off(&self) -> bool {
+    pub(crate) fn puts_off(&self) -> bool {
         self.owed > 0
     }
 
     /// The same once the first waiter in the list has been notified.
-    pub(super) fn would_put_off(&self) -> bool {
+    pub(crate) fn would_put_off(&self) -> bool {
         let came_too_late = |first: &Waiter<D>| first.found_nothing >= FOUND_NOTHING_MAX;
         self.puts_off() || self.waiters.get(self.front).is_some_and(came_too_late)
     }
 
     /// Puts off a poll of a waiter that was not notified: it returns `Pending` and only wakes its own task, by the waker that
     /// this returns. One that is in the list stays there as it is.
-    pub(super) fn put_off(&mut self, by: &mut PollWaker<'_>) -> Waker {
+    pub(crate) fn put_off(&mut self, by: &mut PollWaker<'_>) -> Waker {
         self.owed = self.owed.saturating_sub(1);
         by.keep()
     }
@@ -221,7 +221,7 @@ impl<D> WaitList<D> {
     }
 
     /// As [`notify_first`](Self::notify_first), and takes the data.
-    pub(super) fn notify_first_with_data(&mut self) -> (Option<Waker>, Option<D>) {
+    pub(crate) fn notify_first_with_data(&mut self) -> (Option<Waker>, Option<D>) {
         let front = self.front;
         let waker = self.notify_first();
         let first = self.waiters.get_mut(front);
@@ -229,19 +229,19 @@ impl<D> WaitList<D> {
     }
 
     /// The data of the first waiter in the list.
-    pub(super) fn first_data(&self) -> Option<&D> {
+    pub(crate) fn first_data(&self) -> Option<&D> {
         self.waiters.get(self.front)?.data.as_ref()
     }
 
     /// Takes all waiters out of the list and appends their wakers, for the caller to wake.
-    pub(super) fn notify_all(&mut self, wakers: &mut Vec<Waker>) {
+    pub(crate) fn notify_all(&mut self, wakers: &mut Vec<Waker>) {
         while let Some(waker) = self.notify_first() {
             wakers.push(waker);
         }
     }
 
     /// Frees an entry; returns what it held, to be dropped where no lock is held.
-    pub(super) fn leave(&mut self, key: &WaiterKey) -> (Option<Waker>, Option<D>) {
+    pub(crate) fn leave(&mut self, key: &WaiterKey) -> (Option<Waker>, Option<D>) {
         let number = key.index();
         if self.waiters[number].state == WaiterState::Waiting {
             self.unlink(number);
@@ -280,7 +280,7 @@ const NONE: usize = usize::MAX;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::{FOUND_NOTHING_MAX, WaitList, WaiterKey};
-    use crate::channel::PollWaker;
+    use crate::task::PollWaker;
     use std::task::{Context, Waker};
 
     fn list() -> WaitList<u32> {
