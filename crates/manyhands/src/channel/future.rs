@@ -9,6 +9,7 @@ use crate::channel::{
     ChannelInner, RecvError, SendError, Sending, TrySendError, Until, WaiterKey, thread,
 };
 use crate::recording::{self, Awaited, WaitKind};
+use crate::sync::clock;
 use crate::task::budget::{self, Permit};
 use futures_core::future::FusedFuture;
 use std::collections::VecDeque;
@@ -17,8 +18,7 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll, ready};
-#[cfg(not(loom))]
-use {crate::sync::clock, std::time::Duration};
+use std::time::Duration;
 
 /// What leads to a channel.
 pub(crate) trait End {
@@ -72,7 +72,6 @@ impl<R: Deref<Target: End>, O: Operation<R>> ChannelFuture<R, O> {
     }
 
     /// As [`wait`](Self::wait), for about `limit`; `None` when the time is over.
-    #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub(super) fn wait_for(&mut self, limit: Duration) -> Option<O::Output> {
         // A time beyond the clock's range never comes.
@@ -83,7 +82,6 @@ impl<R: Deref<Target: End>, O: Operation<R>> ChannelFuture<R, O> {
 
 impl<T> ChannelFuture<&ChannelInner<T>, Sending<T>> {
     /// Gives up; returns the item if it was not sent.
-    #[cfg(not(loom))]
     pub(super) fn cancel(&mut self) -> Option<T> {
         self.end.cancel_send(&mut self.operation)
     }

@@ -154,7 +154,6 @@ impl<T> Receiver<T> {
     /// let late = receiver.recv_timeout_blocking(Duration::from_millis(1));
     /// assert_eq!(late, Err(TryRecvError::Empty));
     /// ```
-    #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv_timeout_blocking(&self, limit: Duration) -> Result<T, TryRecvError> {
         let received = ChannelFuture::new(&*self.shared, Receiving::default()).wait_for(limit);

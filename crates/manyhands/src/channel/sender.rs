@@ -171,7 +171,6 @@ impl<T> Sender<T> {
     /// let late = sender.send_timeout_blocking("hello", Duration::from_millis(1));
     /// assert_eq!(late, Err(TrySendError::Full("hello")));
     /// ```
-    #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn send_timeout_blocking(&self, item: T, limit: Duration) -> Result<(), TrySendError<T>> {
         let mut future = ChannelFuture::new(&*self.shared, Sending::new(Some(item)));

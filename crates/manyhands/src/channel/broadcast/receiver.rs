@@ -105,7 +105,6 @@ impl<T: Clone> Receiver<T> {
     /// let late = receiver.recv_timeout_blocking(Duration::from_millis(1));
     /// assert_eq!(late, Err(TryRecvError::Empty));
     /// ```
-    #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv_timeout_blocking(&mut self, limit: Duration) -> Result<T, TryRecvError> {
         let received = ChannelFuture::new(&mut self.core, Next::new(owned)).wait_for(limit);

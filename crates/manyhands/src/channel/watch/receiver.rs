@@ -127,7 +127,6 @@ impl<T> Receiver<T> {
     /// let (_sender, mut receiver) = manyhands::channel::watch(1);
     /// assert!(receiver.changed_timeout_blocking(Duration::from_millis(1)).is_err());
     /// ```
-    #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn changed_timeout_blocking(&mut self, limit: Duration) -> Result<Arc<T>, TryRecvError> {
         let changed = ChannelFuture::new(&mut self.core, Next::new(identity)).wait_for(limit);
