@@ -256,24 +256,7 @@ impl<T> Receiver<T> {
     }
 
     /// The items as a stream, which ends when the channel is closed and drained.
-    /// It is a receiver of its own: the channel stays open for it.
-    ///
-    /// # Examples
-    /// ```
-    /// use futures::StreamExt;
-    /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// (1..=3).try_for_each(|n| sender.send_blocking(n))?;
-    /// drop(sender);
-    /// let doubled = receiver.stream().map(|n| n * 2).collect::<Vec<u32>>();
-    /// assert_eq!(pollster::block_on(doubled), [2, 4, 6]);
-    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
-    /// ```
-    #[doc(alias("ReceiverStream", "ReadAllAsync"))]
-    pub fn stream(&self) -> impl FusedStream<Item = T> + Unpin + use<T> {
-        self.clone().into_stream()
-    }
-
-    /// As [`stream`](Self::stream), made of this receiver.
+    /// It is a receiver like any other: the channel stays open for it.
     ///
     /// # Examples
     /// ```
@@ -285,7 +268,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(task::block_on(doubled), [2, 4, 6]);
     /// # Ok::<(), channel::SendError<u32>>(())
     /// ```
-    #[doc(alias = "ReceiverStream")]
+    #[doc(alias("ReceiverStream", "ReadAllAsync"))]
     pub fn into_stream(self) -> impl FusedStream<Item = T> + Unpin {
         NextStream::new(self, Result::ok)
     }

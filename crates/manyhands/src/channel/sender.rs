@@ -269,29 +269,6 @@ impl<T> Sender<T> {
         super::sink::SendSink::new(self)
     }
 
-    /// As [`into_sink`](Self::into_sink), made of a clone.
-    ///
-    /// # Examples
-    /// The sender itself keeps the channel open:
-    /// ```
-    /// use futures::SinkExt;
-    /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// pollster::block_on(async {
-    ///     let mut sink = sender.sink();
-    ///     sink.send(1).await?;
-    ///     sink.close().await
-    /// })?;
-    /// sender.send_blocking(2)?;
-    /// assert_eq!((receiver.recv_blocking(), receiver.recv_blocking()), (Ok(1), Ok(2)));
-    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
-    /// ```
-    #[cfg(feature = "futures")]
-    pub fn sink(
-        &self,
-    ) -> impl futures_sink::Sink<T, Error = SendError<T>> + Unpin + fmt::Debug + use<T> {
-        self.clone().into_sink()
-    }
-
     /// A reference to the channel that does not keep it open.
     ///
     /// Example: see [`WeakSender`].

@@ -8,7 +8,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// A sender as a [`Sink`]; made by [`Sender::sink`] and [`Sender::into_sink`].
+/// A sender as a [`Sink`]; made by [`Sender::into_sink`].
 ///
 /// It is a sender of its own, and holds at most one item.
 pub(super) struct SendSink<T> {

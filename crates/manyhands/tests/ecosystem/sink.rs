@@ -10,7 +10,7 @@ fn a_stream_is_sent_through_little_room_and_the_channel_ends_with_its_last_sink(
     for capacity in [0, 1, 3] {
         let received = as_task(async move {
             let (sender, receiver) = channel::bounded(capacity);
-            let mut sinks = [sender.sink(), sender.sink()];
+            let mut sinks = [sender.clone().into_sink(), sender.clone().into_sink()];
             drop(sender);
             let sending = task::spawn(async move {
                 for (sink, start) in sinks.iter_mut().zip([0, 50]) {
@@ -31,7 +31,7 @@ fn a_stream_is_sent_through_little_room_and_the_channel_ends_with_its_last_sink(
 fn a_sink_that_is_closed_gives_items_back_and_leaves_the_channel_to_others() {
     in_time(|| {
         let (sender, receiver) = channel::bounded(1);
-        let mut sink = sender.sink();
+        let mut sink = sender.clone().into_sink();
         task::block_on(async {
             sink.feed(1).await.unwrap();
             sink.close().await.unwrap();

@@ -82,7 +82,7 @@ fn receivers_of_broadcast_and_watch_wait_for_an_item_of_their_channel() {
     diagnostics::open();
     let (news, mut paper) = channel::broadcast::<u32>(4);
     let (value, mut seen) = channel::watch(0);
-    let (papers, values) = (paper.stream(), seen.stream());
+    let (papers, values) = (paper.clone().into_stream(), seen.clone().into_stream());
     let tasks = [
         spawn("kind: broadcast", async move {
             drop(paper.recv().await);

@@ -182,7 +182,7 @@ fn streams_get_every_item_or_hear_how_many_are_lost_and_end_with_the_channel() {
         let (sender, receiver) = channel::broadcast(4);
         let listeners: Vec<_> = (0..3)
             .map(|_| {
-                let stream = receiver.stream();
+                let stream = receiver.clone().into_stream();
                 thread::spawn(move || {
                     block_on(stream.fold(0_u64, async |next, item| match item {
                         Ok(item) => {
@@ -223,7 +223,7 @@ fn a_watch_s_stream_shows_changes_up_to_the_last_value() {
 #[test]
 fn streams_wait_for_what_is_new_and_are_over_once_only() {
     let (sender, receiver) = channel::broadcast(4);
-    let mut items = receiver.stream();
+    let mut items = receiver.clone().into_stream();
     assert_eq!(
         (items.next().now_or_never(), sender.receiver_count()),
         (None, 2)
@@ -233,7 +233,7 @@ fn streams_wait_for_what_is_new_and_are_over_once_only() {
     // Given up while it waits, a stream leaves no waker behind.
     let woken = Arc::new(Woken);
     let waker = Waker::from(Arc::clone(&woken));
-    let mut waiting = receiver.stream();
+    let mut waiting = receiver.clone().into_stream();
     let polled = waiting.poll_next_unpin(&mut Context::from_waker(&waker));
     assert!(polled.is_ready());
     let polled = waiting.poll_next_unpin(&mut Context::from_waker(&waker));
@@ -246,7 +246,7 @@ fn streams_wait_for_what_is_new_and_are_over_once_only() {
     assert!(items.is_terminated());
 
     let (sender, receiver) = channel::watch(1);
-    let mut changes = receiver.stream();
+    let mut changes = receiver.clone().into_stream();
     let polled = changes.poll_next_unpin(&mut Context::from_waker(&waker));
     assert!(polled.is_pending() && Arc::strong_count(&woken) == 3);
     drop(changes);

@@ -306,13 +306,13 @@ const _: fn(&channel::Sender<Cell<u8>>, &channel::Receiver<Cell<u8>>) = |sender,
     can_be_sent(&receiver.recv_many(&mut received, 1));
     can_be_sent(&receiver.wait_drained());
     can_be_sent(&receiver.iter());
-    can_be_sent(&receiver.stream());
+    can_be_sent(&receiver.clone().into_stream());
 };
 const _: fn(&mut broadcast::Receiver<u8>, &mut watch::Receiver<u8>) = |broadcast, watch| {
     can_be_sent(&broadcast.recv());
-    can_be_sent(&broadcast.stream());
+    can_be_sent(&broadcast.clone().into_stream());
     can_be_sent(&watch.changed());
-    can_be_sent(&watch.stream());
+    can_be_sent(&watch.clone().into_stream());
     can_be_sent(&watch.wait_for(|n| *n == 1));
 };
 

@@ -133,7 +133,7 @@ fn streams(random: &mut Random, _: &World) {
     let (sender, receiver) = channel::broadcast::<Thing>(1 + random.length(30));
     let tasks: Vec<_> = (0..3)
         .map(|_| {
-            let mut stream = receiver.stream();
+            let mut stream = receiver.clone().into_stream();
             task::spawn(async move {
                 let mut got = Got::default();
                 while let Some(item) = stream.next().await {
@@ -204,7 +204,7 @@ fn watch_streams(random: &mut Random, _: &World) {
     let (sender, receiver) = channel::watch(tally.make(0));
     let tasks: Vec<_> = (0..3)
         .map(|_| {
-            let mut stream = receiver.stream();
+            let mut stream = receiver.clone().into_stream();
             task::spawn(async move {
                 let mut last = 0;
                 while let Some(thing) = stream.next().await {

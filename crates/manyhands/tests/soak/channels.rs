@@ -221,7 +221,7 @@ async fn receive_all_async(
                 let received = time::timeout(Duration::from_micros(30), receiver.recv()).await;
                 batch.extend(received.ok().and_then(Result::ok));
             }
-            _ => match receiver.stream().next().await {
+            _ => match receiver.clone().into_stream().next().await {
                 Some(thing) => batch.push(thing),
                 None => return,
             },

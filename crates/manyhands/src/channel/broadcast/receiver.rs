@@ -112,8 +112,7 @@ impl<T: Clone> Receiver<T> {
     }
 
     /// The items as a [`Stream`](futures_core::Stream), whose only error is [`RecvError::Lagged`], and which ends
-    /// when the channel is closed and every item was received. It is a receiver of its own, and starts at this one's
-    /// position.
+    /// when the channel is closed and every item was received.
     ///
     /// # Examples
     /// ```
@@ -122,26 +121,8 @@ impl<T: Clone> Receiver<T> {
     /// let (sender, receiver) = channel::broadcast(2);
     /// (1..=3).try_for_each(|n| sender.send(n).map(drop))?;
     /// drop(sender);
-    /// let items = receiver.stream().collect::<Vec<Result<u32, RecvError>>>();
+    /// let items = receiver.into_stream().collect::<Vec<Result<u32, RecvError>>>();
     /// assert_eq!(pollster::block_on(items), [Err(RecvError::Lagged(1)), Ok(2), Ok(3)]);
-    /// # Ok::<(), channel::SendError<u32>>(())
-    /// ```
-    pub fn stream(&self) -> impl FusedStream<Item = Result<T, RecvError>> + Unpin + use<T> {
-        self.clone().into_stream()
-    }
-
-    /// As [`stream`](Self::stream), made of this receiver.
-    ///
-    /// # Examples
-    /// ```
-    /// use futures::StreamExt;
-    /// use manyhands::channel;
-    /// let (sender, receiver) = channel::broadcast(8);
-    /// sender.send(1)?;
-    /// sender.send(2)?;
-    /// drop(sender);
-    /// let items = receiver.into_stream().filter_map(async |item| item.ok()).collect::<Vec<u32>>();
-    /// assert_eq!(pollster::block_on(items), [1, 2]);
     /// # Ok::<(), channel::SendError<u32>>(())
     /// ```
     #[doc(alias = "BroadcastStream")]

@@ -190,23 +190,7 @@ impl<T> Receiver<T> {
     }
 
     /// The values that this receiver has not seen, each time the newest, as a [`Stream`](futures_core::Stream). It ends when the channel is
-    /// closed and the last value has been seen. It is a receiver of its own.
-    ///
-    /// # Examples
-    /// ```
-    /// use futures::StreamExt;
-    /// let (sender, receiver) = manyhands::channel::watch(0);
-    /// (1..=3).try_for_each(|n| sender.send(n))?;
-    /// drop(sender);
-    /// let seen = receiver.stream().map(|value| *value).collect::<Vec<u32>>();
-    /// assert_eq!(pollster::block_on(seen), [3]);
-    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
-    /// ```
-    pub fn stream(&self) -> impl FusedStream<Item = Arc<T>> + Unpin + use<T> {
-        self.clone().into_stream()
-    }
-
-    /// As [`stream`](Self::stream), made of this receiver.
+    /// closed and the last value has been seen.
     ///
     /// # Examples
     /// ```
