@@ -27,8 +27,8 @@ pub(crate) use run_permit::RunPermit;
 pub(crate) use task_registry::{TaskKey, TaskRegistry};
 pub use unwind::AggregatePanic;
 pub(crate) use unwind::{
-    AbortOnUnwind, OnDrop, Payload, abort, catch, contain, discard, dispose, resume_all,
-    value_or_resume, wake, wake_by_ref,
+    OnDrop, Payload, abort, catch, contain, discard, dispose, resume_all, value_or_resume, wake,
+    wake_by_ref,
 };
 
 use crate::queue::{Linked, Unqueued};

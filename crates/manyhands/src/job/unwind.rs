@@ -156,38 +156,24 @@ impl Error for AggregatePanic {}
 /// The most nested payloads that are dropped, each from the drop of the one before.
 const PAYLOADS_MAX: usize = 8;
 
-/// Calls a closure when dropped, so also where its frame is left by unwinding.
+/// Calls a closure when dropped, so also where its frame is left by unwinding; only there if it is
+/// [disarmed](Self::disarm) at the end.
 #[must_use]
 pub(crate) struct OnDrop<F: FnMut()>(pub(crate) F);
 
-impl<F: FnMut()> Drop for OnDrop<F> {
+impl<F: FnMut()> OnDrop<F> {
+    /// Ends the guarded section without the call.
     #[inline]
-    fn drop(&mut self) {
-        (self.0)();
-    }
-}
-
-/// Aborts the process when dropped by unwinding, with a message that says why.
-/// [`disarm`](Self::disarm) forgets it.
-#[must_use]
-pub(crate) struct AbortOnUnwind(&'static str);
-
-impl AbortOnUnwind {
-    /// Arms the guard.
-    pub(crate) fn new(why: &'static str) -> Self {
-        Self(why)
-    }
-
-    /// Ends the guarded section.
     #[expect(clippy::mem_forget, reason = "forgetting is how the guard is disarmed")]
     pub(crate) fn disarm(self) {
         std::mem::forget(self);
     }
 }
 
-impl Drop for AbortOnUnwind {
+impl<F: FnMut()> Drop for OnDrop<F> {
+    #[inline]
     fn drop(&mut self) {
-        abort(self.0);
+        (self.0)();
     }
 }
 

@@ -10,7 +10,7 @@
 //!
 //! Unsafe: futures are spawned that borrow.
 
-use crate::job::{AbortOnUnwind, InPlace, Payload, catch, value_or_resume};
+use crate::job::{InPlace, OnDrop, Payload, abort, catch, value_or_resume};
 use crate::recording::{SetWait, TaskSet};
 use crate::runtime::wait;
 use crate::sync::{Mutex, lock, process};
@@ -108,7 +108,7 @@ impl TaskScope<'_, '_> {
         process::refuse_forked();
         let value = catch(body);
         // Futures may borrow from below this frame: the frame must not be left before they are dropped.
-        let frame = AbortOnUnwind::new("a scope has panicked while its futures borrow");
+        let frame = OnDrop(|| abort("a scope has panicked while its futures borrow"));
         if value.is_err() {
             self.abort_all();
         }

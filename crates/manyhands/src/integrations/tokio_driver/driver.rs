@@ -21,7 +21,7 @@
 //! tokio. That sees each earlier wake; a later one goes through the waker, which makes tokio poll again. A worker never
 //! waits for the thread inside tokio, because it enters only while there is no poller.
 
-use crate::job::AbortOnUnwind;
+use crate::job::{OnDrop, abort};
 use crate::recording;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::sync::poller::{self, IoDriver, NEVER, Poller};
@@ -157,9 +157,11 @@ impl IoDriver for &'static Driver {
     /// waker of its own. Tokio takes its driver out while it waits, and a panic drops the driver: no socket of this
     /// process would ever be ready again. So a panic ends the process.
     fn block_on(self, poll: impl FnMut(&mut Context<'_>) -> Poll<()>) {
-        let waiting = AbortOnUnwind::new(
-            "a waker has panicked where tokio waits for events, and tokio cannot wait any more",
-        );
+        let waiting = OnDrop(|| {
+            abort(
+                "a waker has panicked where tokio waits for events, and tokio cannot wait any more",
+            )
+        });
         recording::in_tokio(|| self.tokio.block_on(poll_fn(poll)));
         waiting.disarm();
     }

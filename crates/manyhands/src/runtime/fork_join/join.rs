@@ -140,15 +140,12 @@ where
     B: FnOnce() -> RB + Send,
     RB: Send,
 {
-    let forked = StackJob::new(b);
+    let forked = &StackJob::new(b);
     slot.deque.push(index, forked.as_job());
-    let guard = TakeBackOnUnwind {
-        slot,
-        index,
-        forked: &forked,
-    };
+    // The second half must not outlive the frame when the first one panics.
+    let guard = OnDrop(move || forked.take_back(slot, index));
     let a = a();
-    let _disarmed = ManuallyDrop::new(guard);
+    guard.disarm();
     if slot.deque.pop(index, forked.as_job()) == Popped::Mine {
         // SAFETY: `pop` gave the job back, so no other thread will touch it.
         let b = unsafe { forked.take_closure() };
@@ -353,19 +350,5 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         let closure = unsafe { self.take_closure() };
         // As above.
         contain(|| drop(closure));
-    }
-}
-
-/// Takes the second half back when the first one panics: it must not outlive the frame.
-struct TakeBackOnUnwind<'frame, F: FnOnce() -> R, R> {
-    slot: &'static OccupiedSlot,
-    index: usize,
-    forked: &'frame StackJob<F, R>,
-}
-
-impl<F: FnOnce() -> R, R> Drop for TakeBackOnUnwind<'_, F, R> {
-    #[inline]
-    fn drop(&mut self) {
-        self.forked.take_back(self.slot, self.index);
     }
 }

@@ -22,7 +22,7 @@
 //!
 //! Unsafe: helpers reach the call by pointer.
 
-use crate::job::{AbortOnUnwind, Payload, catch};
+use crate::job::{OnDrop, Payload, abort, catch};
 use crate::runtime::fork_join::helper_slot::CallHeader;
 use crate::runtime::policy::{self, WantedFor};
 use crate::runtime::worker::search;
@@ -79,7 +79,7 @@ impl<W: HelpedWork> Helped<W> {
     #[inline]
     pub(crate) fn keep_open<R>(&self, place: Option<OpenCall>, own: impl FnOnce(&W) -> R) -> R {
         let frame =
-            AbortOnUnwind::new("a call that others help with has panicked outside of its bodies");
+            OnDrop(|| abort("a call that others help with has panicked outside of its bodies"));
         let own = || own(&self.work);
         let value = match place {
             Some(OpenCall { slot, helper_slot }) => {

@@ -13,7 +13,7 @@
 //! Unsafe: a thread occupies the slot of its worker.
 
 use crate::integrations::tracing_events;
-use crate::job::{AbortOnUnwind, contain};
+use crate::job::{OnDrop, abort, contain};
 use crate::runtime::{
     Pool, RuntimeInner, Settings, SlotState, ThreadChangeReason, WorkerSlot, current, run_loop,
     waking,
@@ -101,7 +101,7 @@ impl RuntimeInner {
 /// The life of the thread of worker `index`. What it runs of the user's is contained, each where it is called; a
 /// worker that unwound all the same would count as awake for ever, and leave what it holds to nobody.
 fn live(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) {
-    let frame = AbortOnUnwind::new("a worker has panicked outside of what it runs");
+    let frame = OnDrop(|| abort("a worker has panicked outside of what it runs"));
     if work(shared, slot, index) {
         let (threads, reason) = (shared.idle.threads(), ThreadChangeReason::TimedOut);
         // Before a thread may start in its place, which is noted, too.
