@@ -67,14 +67,14 @@ impl HillClimbingSampler {
         }
         let before = self.climber.threads;
         let load = reading.processors.zip(last.processors);
-        let advice = self.climber.climb(Sample {
+        let (reason, next_after) = self.climber.climb(Sample {
             elapsed,
             completed: reading.completed.saturating_sub(last.completed),
             load: load.map_or(0.0, |(now, before)| now.load_since(before)),
         });
-        self.due_after = advice.next_after;
-        if advice.threads != before {
-            shared.note_change(advice.threads, advice.reason);
+        self.due_after = next_after;
+        if self.climber.threads != before {
+            shared.note_change(self.climber.threads, reason);
         }
     }
 }
@@ -101,17 +101,6 @@ struct Sample {
     load: f64,
 }
 
-/// The climber's answer to a sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Advice {
-    /// How many threads should run.
-    threads: usize,
-    /// Why the number changed: the wave goes on, or the estimate has moved, because throughput followed the wave or did not.
-    reason: ThreadChangeReason,
-    /// When to take the next sample.
-    next_after: Duration,
-}
-
 /// The climber.
 struct HillClimber {
     min: usize,
@@ -120,7 +109,7 @@ struct HillClimber {
     best: f64,
     /// How far the wave rises above it.
     magnitude: usize,
-    /// How many threads run, by the last advice.
+    /// How many threads should run until the next sample.
     threads: usize,
     history: Vec<Point>,
     /// The position in the wave, in samples.
@@ -156,8 +145,9 @@ impl HillClimber {
         }
     }
 
-    /// Takes a sample into account.
-    fn climb(&mut self, sample: Sample) -> Advice {
+    /// Takes a sample into account. Returns why the number of threads changes, if it does, and when to take the next sample: the
+    /// wave goes on, or the estimate has moved, because throughput followed the wave or did not.
+    fn climb(&mut self, sample: Sample) -> (ThreadChangeReason, Duration) {
         let pending = &mut self.pending;
         pending.elapsed += sample.elapsed;
         pending.completed += sample.completed;
@@ -166,7 +156,7 @@ impl HillClimber {
         let uncertain = self.threads.saturating_sub(1) as f64;
         let is_too_coarse = uncertain > COARSE_MAX * self.pending.completed as f64;
         if is_too_coarse && self.pending.elapsed < 5 * SAMPLE_MAX {
-            return self.advise(ThreadChangeReason::HillClimbingProbe, SAMPLE_MIN);
+            return (ThreadChangeReason::HillClimbingProbe, SAMPLE_MIN);
         }
         let sample = std::mem::take(&mut self.pending);
         let seconds = sample.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
@@ -188,16 +178,7 @@ impl HillClimber {
         };
         self.phase = (self.phase + 1) % PERIOD;
         self.threads = self.wave();
-        let next_after = self.sample_length();
-        self.advise(reason, next_after)
-    }
-
-    fn advise(&self, reason: ThreadChangeReason, next_after: Duration) -> Advice {
-        Advice {
-            threads: self.threads,
-            reason,
-            next_after,
-        }
+        (reason, self.sample_length())
     }
 
     /// Whole periods that the history holds, if that is more than one.
@@ -328,8 +309,7 @@ pub(super) const SAMPLE_MAX: Duration = Duration::from_millis(200);
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Advice, HillClimber, Sample};
-    use crate::runtime::ThreadChangeReason;
+    use super::{HillClimber, Sample};
     use std::time::Duration;
 
     const MIN: usize = 4;
@@ -361,7 +341,8 @@ mod tests {
 
     struct World {
         climber: HillClimber,
-        advice: Advice,
+        /// When the next sample is taken.
+        next_after: Duration,
         random: u64,
         /// How far throughput varies, as a part of it.
         noise: f64,
@@ -369,14 +350,9 @@ mod tests {
 
     impl World {
         fn new(seed: u64, noise: f64) -> Self {
-            let advice = Advice {
-                threads: MIN,
-                reason: ThreadChangeReason::HillClimbingProbe,
-                next_after: Duration::from_millis(50),
-            };
             Self {
                 climber: HillClimber::new(MIN, MAX, seed),
-                advice,
+                next_after: Duration::from_millis(50),
                 random: seed,
                 noise,
             }
@@ -386,8 +362,8 @@ mod tests {
         fn live(&mut self, seconds: f64, workload: Workload) -> f64 {
             let (mut passed, mut sum, mut time) = (0.0, 0.0, 0.0);
             while passed < seconds {
-                let elapsed = self.advice.next_after;
-                let threads = self.advice.threads as f64;
+                let elapsed = self.next_after;
+                let threads = self.climber.threads as f64;
                 let (rate, load) = workload(threads);
                 let strayed = rate * (1.0 + self.noise * (self.next_random() * 2.0 - 1.0));
                 let completed = super::whole(strayed * elapsed.as_secs_f64()) as u64;
@@ -396,16 +372,13 @@ mod tests {
                     sum += threads * elapsed.as_secs_f64();
                     time += elapsed.as_secs_f64();
                 }
-                self.advice = self.climber.climb(Sample {
+                (_, self.next_after) = self.climber.climb(Sample {
                     elapsed,
                     completed,
                     load,
                 });
-                assert!(
-                    (MIN..=MAX).contains(&self.advice.threads),
-                    "{:?}",
-                    self.advice
-                );
+                let threads = self.climber.threads;
+                assert!((MIN..=MAX).contains(&threads), "{threads}");
             }
             sum / time
         }
@@ -472,7 +445,7 @@ mod tests {
             completed: 1_000,
             load: 0.5,
         };
-        let lengths: Vec<Duration> = (0..20).map(|_| climber.climb(sample).next_after).collect();
+        let lengths: Vec<Duration> = (0..20).map(|_| climber.climb(sample).1).collect();
         assert!(
             lengths
                 .iter()
@@ -489,11 +462,8 @@ mod tests {
             completed: 1,
             load: 0.5,
         };
-        let advice = climber.climb(little);
-        assert_eq!(
-            (advice.threads, advice.next_after),
-            (MIN, super::SAMPLE_MIN)
-        );
+        let (_, next_after) = climber.climb(little);
+        assert_eq!((climber.threads, next_after), (MIN, super::SAMPLE_MIN));
         assert!(climber.history.is_empty());
         let enough = Sample {
             completed: 30,
@@ -513,7 +483,8 @@ mod tests {
                 completed,
                 load: 0.1,
             };
-            assert_eq!(climber.climb(sample).threads, 3);
+            let _ = climber.climb(sample);
+            assert_eq!(climber.threads, 3);
         }
     }
 }
