@@ -3,7 +3,7 @@
 use crate::job::{discard, wake};
 use crate::recording::{self, Awaited, SetWait, Site, TaskSet};
 use crate::sync::{Mutex, lock};
-use crate::task::{JoinError, JoinHandle, budget};
+use crate::task::{JoinError, JoinHandle, PollWaker, budget};
 use futures_core::stream::{FusedStream, Stream};
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -194,7 +194,7 @@ impl<T> Stream for WhenEach<T> {
         while this.waiting() > 0 {
             // A handle without budget would wake its own waker, and be polled again and again.
             let _ = ready!(budget::poll_proceed(context));
-            let Some(place) = next_or_register(&this.ended, context.waker()) else {
+            let Some(place) = next_or_register(&this.ended, context) else {
                 recording::waits(this, context.waker(), || this.awaited());
                 return Poll::Pending;
             };
@@ -229,22 +229,19 @@ impl<T> FusedStream for WhenEach<T> {
     }
 }
 
-/// The next task to poll; if there is none, the next notice wakes `waker`.
-fn next_or_register(ended: &Mutex<Ended>, waker: &Waker) -> Option<usize> {
+/// The next task to poll; if there is none, the next notice wakes the waker of this poll.
+fn next_or_register(ended: &Mutex<Ended>, context: &Context<'_>) -> Option<usize> {
     let next = lock(ended).places.pop_front();
     if next.is_some() {
         return next;
     }
     // Cloned and dropped without the lock, because that may run code of the user.
-    let waker = waker.clone();
+    let mut by = PollWaker::of(context);
     let mut ended = lock(ended);
     let next = ended.places.pop_front();
-    let unused = match next {
-        None => ended.waker.replace(waker),
-        Some(_) => Some(waker),
-    };
+    let stale = next.is_none().then(|| ended.waker.replace(by.keep()));
     drop(ended);
-    discard(unused);
+    discard(stale.flatten());
     next
 }
 
