@@ -125,18 +125,23 @@ pub(crate) struct FifoQueue {
     jobs: Injector<JobRef>,
 }
 
-// SAFETY: the header is never written after it was made, and the queue is shared.
+// SAFETY: the header is not written while the queue is shared.
 unsafe impl Sync for FifoQueue {}
 // SAFETY: as above.
 unsafe impl Send for FifoQueue {}
 
 impl FifoQueue {
-    /// An empty queue of jobs that this waiter waits for.
-    pub(crate) fn new(awaited: Awaited) -> Self {
+    /// An empty queue of jobs that nobody waits for.
+    pub(crate) fn new() -> Self {
         Self {
-            header: Header::new(Self::perform_first, awaited),
+            header: Header::new(Self::perform_first, Awaited::NOBODY),
             jobs: Injector::new(),
         }
+    }
+
+    /// Says who waits for all its jobs.
+    pub(crate) fn set_awaited(&mut self, awaited: Awaited) {
+        self.header.set_awaited(awaited);
     }
 
     /// Adds a job. The entry returned performs the first job then in this queue, which must live until that.

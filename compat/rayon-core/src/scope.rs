@@ -6,7 +6,7 @@
 
 use crate::broadcast::{self, BroadcastContext};
 use crate::global::{self, in_worker};
-use crate::job::{Awaited, FifoQueue, HeapJob, JobRef};
+use crate::job::{FifoQueue, HeapJob, JobRef};
 use crate::latch::CountLatch;
 use crate::registry::Registry;
 use crate::unwind::{Payload, discard, halt_unwinding};
@@ -72,10 +72,7 @@ where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    in_worker(|worker, _| {
-        let scope = ScopeFifo::new(Some(worker), worker.registry());
-        scope.base.complete(Some(worker), || op(&scope))
-    })
+    in_worker(|worker, _| ScopeFifo::run(Some(worker), worker.registry(), op))
 }
 
 /// As [`scope`]; `op` runs on the calling thread, even if that is in no pool.
@@ -113,9 +110,7 @@ pub(crate) fn in_place_scope_fifo_in<'scope, OP, R>(registry: &Arc<Registry>, op
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    let worker = WorkerThread::current();
-    let scope = ScopeFifo::new(worker, registry);
-    scope.base.complete(worker, || op(&scope))
+    ScopeFifo::run(WorkerThread::current(), registry, op)
 }
 
 impl<'scope> Scope<'scope> {
@@ -156,13 +151,24 @@ impl<'scope> Scope<'scope> {
 }
 
 impl<'scope> ScopeFifo<'scope> {
-    fn new(owner: Option<&WorkerThread>, registry: &Arc<Registry>) -> Self {
-        Self {
+    /// Runs `body` in a scope of the calling thread, and waits for all closures.
+    fn run<R>(
+        owner: Option<&WorkerThread>,
+        registry: &Arc<Registry>,
+        body: impl FnOnce(&Self) -> R,
+    ) -> R {
+        let mut scope = Self {
             base: ScopeBase::new(owner, registry),
             queues: (0..registry.num_threads())
-                .map(|_| FifoQueue::new(Awaited::NOBODY))
+                .map(|_| FifoQueue::new())
                 .collect(),
+        };
+        // The latch's name is its place, which is the last one only here.
+        let awaited = scope.base.running.latch().awaited();
+        for queue in &mut scope.queues {
+            queue.set_awaited(awaited);
         }
+        scope.base.complete(owner, || body(&scope))
     }
 
     /// Runs `body` in the scope's pool at some time before the scope ends. It may spawn more.

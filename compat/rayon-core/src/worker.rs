@@ -104,7 +104,7 @@ impl WorkerThread {
             index,
             deque,
             detached,
-            fifo: FifoQueue::new(Awaited::NOBODY),
+            fifo: FifoQueue::new(),
             random: Cell::new(0x9E37_79B9_u32.wrapping_mul(index as u32 + 1) | 1),
             level: Cell::new(0),
             path: RefCell::default(),

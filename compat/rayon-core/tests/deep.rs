@@ -62,6 +62,29 @@ fn three_threads_help_one_another_to_any_depth() {
     assert_eq!(pool(3).install(|| descend(0, 150, deadline)), 150);
 }
 
+#[test]
+fn a_thread_that_waits_for_a_fifo_scope_helps_with_its_closures_at_any_depth() {
+    /// Each level waits for a closure that another thread runs; the last one needs two threads.
+    fn nest(depth: usize, deadline: Deadline) {
+        if depth == 0 {
+            descend(0, 1, deadline);
+            return;
+        }
+        let has_begun = AtomicBool::new(false);
+        rayon_core::scope_fifo(|scope| {
+            scope.spawn_fifo(|_| {
+                has_begun.store(true, Ordering::Release);
+                nest(depth - 1, deadline);
+            });
+            deadline.spin_until(|| has_begun.load(Ordering::Acquire));
+        });
+    }
+    let deadline = Deadline::new();
+    for depth in [1, 2, 100] {
+        pool(2).install(|| nest(depth, deadline));
+    }
+}
+
 /// Counts those who run at the same time, until they are `count`.
 fn gather(count: usize, gathered: &AtomicUsize, deadline: Deadline) {
     rayon_core::scope(|scope| {
