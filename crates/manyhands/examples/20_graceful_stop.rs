@@ -8,6 +8,7 @@ use manyhands::{Runtime, cancel, task, time};
 use std::collections::HashMap;
 use std::error::Error;
 use std::io;
+use std::pin::pin;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,6 +17,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 type Store = Arc<Mutex<HashMap<String, String>>>;
+
+/// As many as there are clients here: Ctrl-C comes while the server waits until there may be another connection.
+const CONNECTIONS_MAX: usize = 2;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let runtime = Runtime::builder().tokio().build()?;
@@ -35,24 +39,34 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Accepts connections until Ctrl-C, and gives those that are open ten seconds to end. Returns how many there were.
 async fn serve_until_interrupted(listener: TcpListener) -> io::Result<usize> {
     let (stop, open) = (cancel::TokenSource::new(), TaskTracker::new());
-    let (limit, store) = (Arc::new(Semaphore::new(250)), Store::default());
+    let (limit, store) = (Arc::new(Semaphore::new(CONNECTIONS_MAX)), Store::default());
+    let mut interrupted = pin!(tokio::signal::ctrl_c());
     let mut served = 0;
     loop {
-        let permit = Arc::clone(&limit).acquire_owned().await;
-        let permit = permit.map_err(io::Error::other)?;
         tokio::select! {
-            accepted = listener.accept() => {
-                let connection = serve(accepted?.0, Arc::clone(&store), stop.token(), permit);
-                open.spawn(connection);
+            biased; // Ctrl-C is watched for from the first round on
+            interrupted = &mut interrupted => break interrupted?,
+            accepted = accept(&listener, &limit) => {
+                let (stream, permit) = accepted?;
+                open.spawn(serve(stream, Arc::clone(&store), stop.token(), permit));
                 served += 1;
             }
-            interrupted = tokio::signal::ctrl_c() => break interrupted?,
         }
     }
     stop.cancel();
     open.close();
     time::timeout(Duration::from_secs(10), open.wait()).await?;
     Ok(served)
+}
+
+/// The next connection, as soon as there may be one more.
+async fn accept(
+    listener: &TcpListener,
+    limit: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let permit = Arc::clone(limit).acquire_owned().await;
+    let permit = permit.map_err(io::Error::other)?;
+    Ok((listener.accept().await?.0, permit))
 }
 
 /// Answers `set KEY VALUE` and `get KEY`, a line each, until the client ends or the server does.

@@ -135,7 +135,7 @@ fn empty_queries_have_the_results_of_empty_iterators() {
         (0, 0, None)
     );
     assert_eq!(none().single(), Err(SingleError::Empty));
-    assert_eq!(none().element_at(0), None);
+    assert_eq!((none().element_at(0), none().find(|_| true)), (None, None));
     assert!(!none().any(|_| true) && none().all(|_| false));
     assert!(none().sequence_equal(Vec::<i32>::new()));
     assert_eq!([3].into_par_query().chain(none()).single(), Ok(3));
