@@ -8,6 +8,9 @@
 //! runs was pushed by that job. A thief that checks *after* its steal that the execution still runs has taken a part of
 //! it: the record ends before the thread pushes anything else, and the steal makes visible what came before the push.
 //!
+//! When that job has ended, closures of scopes may be left there, which the thread runs next. The execution of one names
+//! its latch only if all that is left is awaited at the same latch. So a thief has taken a part of that, too.
+//!
 //! What an execution waits for, and what those on top of it wait for, is a part of it too: it cannot end before. A latch
 //! that was read there is of a frame above the execution's, because each wait takes its latch's name back, and stays so
 //! while the execution runs, whatever else has the same place in that frame by then.

@@ -132,7 +132,7 @@ impl<'scope> Scope<'scope> {
         });
         let registry = &self.base.registry;
         match WorkerThread::current_in(registry) {
-            Some(worker) => worker.push(job),
+            Some(worker) => worker.push_spawned(job),
             None => registry.inject(job),
         }
     }
@@ -185,7 +185,7 @@ impl<'scope> ScopeFifo<'scope> {
         match WorkerThread::current_in(registry) {
             Some(worker) => {
                 // SAFETY: the scope, which has the queue, waits for the job.
-                worker.push(unsafe { self.queues[worker.index()].push(job) });
+                worker.push_spawned(unsafe { self.queues[worker.index()].push(job) });
             }
             None => registry.inject(job),
         }

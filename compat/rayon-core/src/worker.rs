@@ -32,6 +32,8 @@ pub(crate) struct WorkerThread {
     random: Cell<u32>,
     /// How many executions are on top of one another.
     level: Cell<usize>,
+    /// The latch for which all closures of scopes in the deque are awaited; 0: there are none; [`SEVERAL`].
+    spawned_for: Cell<usize>,
     /// For `find_part`: how it came from its latch to where it looks.
     pub(crate) path: RefCell<Vec<Link>>,
     /// For waking: the slots that were looked at.
@@ -107,6 +109,7 @@ impl WorkerThread {
             fifo: FifoQueue::new(),
             random: Cell::new(0x9E37_79B9_u32.wrapping_mul(index as u32 + 1) | 1),
             level: Cell::new(0),
+            spawned_for: Cell::new(0),
             path: RefCell::default(),
             seen: RefCell::default(),
         }
@@ -144,6 +147,18 @@ impl WorkerThread {
     pub(crate) fn push(&self, job: JobRef) {
         self.deque.push(job);
         self.notify_pushed();
+    }
+
+    /// As [`push`](Self::push), of a scope's closure, which may stay when the job that spawns it has ended.
+    pub(crate) fn push_spawned(&self, job: JobRef) {
+        let latch = job.awaited().latch;
+        let spawned_for = match self.spawned_for.get() {
+            0 => latch,
+            before if before == latch => latch,
+            _ => SEVERAL,
+        };
+        self.spawned_for.set(spawned_for);
+        self.push(job);
     }
 
     /// Adds a job that nobody waits for. It is apart from the others, so that no waiter runs it; but not where this
@@ -224,13 +239,29 @@ impl WorkerThread {
 
     /// Executes a job, on top of whatever this thread does.
     pub(crate) fn execute(&self, job: JobRef) {
-        let level = self.level.get();
         // What lies in the deque below belongs to something else, so nobody may take it for a part of this job.
         let awaited = if self.deque.is_empty() {
             job.awaited()
         } else {
             Awaited::NOBODY
         };
+        self.execute_for(awaited, job);
+    }
+
+    /// Executes a job on top of nothing. So only closures of scopes lie in the deque, and who waits for this job may help
+    /// with them if it waits for all of them.
+    pub(crate) fn execute_alone(&self, job: JobRef) {
+        let mut awaited = job.awaited();
+        if self.deque.is_empty() {
+            self.spawned_for.set(0);
+        } else if self.spawned_for.get() != awaited.latch {
+            awaited = Awaited::NOBODY;
+        }
+        self.execute_for(awaited, job);
+    }
+
+    fn execute_for(&self, awaited: Awaited, job: JobRef) {
+        let level = self.level.get();
         let executions = &self.slot().executions;
         executions.begin(level, awaited);
         self.level.set(level + 1);
@@ -269,7 +300,7 @@ impl WorkerThread {
     /// The main loop of a thread that belongs to its pool: until the pool ends.
     pub(crate) fn run(&self) {
         while let Some(job) = self.next_job() {
-            self.execute(job);
+            self.execute_alone(job);
         }
     }
 
@@ -351,7 +382,49 @@ pub enum Yield {
     Idle,
 }
 
+/// In place of a latch, for closures of more than one scope.
+const SEVERAL: usize = usize::MAX;
 /// Looks of a free thread before it sleeps.
 const SEARCHES: u32 = 32;
 /// The first sleep of a thread: long beside the time that a store takes to become visible.
 pub(crate) const NAP: Duration = Duration::from_millis(1);
+
+#[cfg(test)]
+mod tests {
+    use super::{SlotGuard, WorkerThread};
+    use crate::handlers::Handlers;
+    use crate::job::{Awaited, HeapJob};
+    use std::mem;
+    use std::sync::Mutex;
+
+    #[test]
+    fn a_closure_names_its_latch_if_all_that_is_left_is_awaited_there() {
+        let (_pool, workers) = WorkerThread::of_new_pool(2, false, None, Handlers::default());
+        let worker = &workers[0];
+        // SAFETY: this thread's until the guard is dropped.
+        let guard = unsafe { SlotGuard::begin(worker) };
+        let named = &Mutex::new(Vec::new());
+        let run = |latches: &[usize]| {
+            for &latch in latches {
+                let closure = move || {
+                    let here = WorkerThread::current().unwrap().slot();
+                    let is_named = here.executions.find(latch).is_some();
+                    named.lock().unwrap().push(is_named);
+                };
+                // SAFETY: performed below, before what it borrows is gone.
+                let job = unsafe { HeapJob::job(Awaited { latch, slot: 2 }, closure) };
+                worker.push_spawned(job);
+            }
+            while let Some(job) = worker.find() {
+                worker.execute_alone(job);
+            }
+            mem::take(&mut *named.lock().unwrap())
+        };
+        // The newest first.
+        assert_eq!(run(&[7, 7, 7]), [true, true, true]);
+        assert_eq!(run(&[7, 8, 8]), [false, false, true]);
+        assert_eq!(run(&[8, 7, 8]), [false, false, true]);
+        assert_eq!(run(&[8, 8]), [true, true]);
+        drop(guard);
+    }
+}

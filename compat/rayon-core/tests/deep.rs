@@ -85,6 +85,26 @@ fn a_thread_that_waits_for_a_fifo_scope_helps_with_its_closures_at_any_depth() {
     }
 }
 
+#[test]
+fn a_thread_that_waits_for_a_scope_helps_with_one_of_several_closures_that_another_thread_has_spawned()
+ {
+    let deadline = Deadline::new();
+    let has_begun = AtomicBool::new(false);
+    pool(2).install(|| {
+        rayon_core::scope(|scope| {
+            scope.spawn(|scope| {
+                scope.spawn(|_| ());
+                // Run by the same thread after this one, and first.
+                scope.spawn(|_| {
+                    has_begun.store(true, Ordering::Release);
+                    descend(0, 1, deadline);
+                });
+            });
+            deadline.spin_until(|| has_begun.load(Ordering::Acquire));
+        });
+    });
+}
+
 /// Counts those who run at the same time, until they are `count`.
 fn gather(count: usize, gathered: &AtomicUsize, deadline: Deadline) {
     rayon_core::scope(|scope| {
