@@ -58,7 +58,7 @@ fn sent_by_token(public: &str) -> Vec<String> {
     vec![format!("{ENROLMENTS}.any.{public}")]
 }
 
-/// What an agent sends; any agent for `*`.
+/// What an agent sends; any agent for `>`, whose names may have parts.
 fn sent_by_agent(name: &str) -> Vec<String> {
     vec![
         format!("{RESULTS}.any.{name}"),
@@ -82,7 +82,7 @@ fn within(subject: &str) -> String {
 /// clients ask JetStream is called on the way. The publisher says where `nats-server` puts the answer, and needs no
 /// permission for that place: in an account of its own that is no stream, and nothing that purges one.
 fn between_accounts() -> (String, String, String) {
-    let all = [sent_by_token("*"), sent_by_agent("*")].concat();
+    let all = [sent_by_token("*"), sent_by_agent(">")].concat();
     let lines = |line: &dyn Fn(&String) -> Option<String>| {
         all.iter()
             .filter_map(line)

@@ -51,14 +51,17 @@ fn one_key_has_expired(folder: &Path) -> Machines {
         let known = fs::read_to_string(folder.join("fleet/nats/nats.conf")).unwrap();
         known.matches("nkey").count() == 1
     });
-    write_token(folder, "lasting", "");
-    machines.enrol("lasting", "lasting").wait_for_success();
-    machines.add_agent("lasting", "--nkey lasting.nk");
+    // As machines are called.
+    write_token(folder, "lasting.example", "");
+    machines
+        .enrol("lasting.example", "lasting")
+        .wait_for_success();
+    machines.add_agent("lasting.example", "--nkey lasting.nk");
     machines.wait_until_done(PLAN_JOBS);
     again.wait_for_failure();
     let listed = said(folder, "key list --data fleet");
     assert!(
-        listed.contains("lasting: key U") && !listed.contains("token"),
+        listed.contains("lasting.example: key U") && !listed.contains("token"),
         "{listed}"
     );
     machines
@@ -73,5 +76,5 @@ fn check(machines: Machines, folder: &Path) {
     let database = machines.database();
     drop(machines);
     results::check(&database, &folder.join("out"), 1, PLAN_JOBS);
-    results::check_agents(&database, &["brief", "lasting"]);
+    results::check_agents(&database, &["brief", "lasting.example"]);
 }
