@@ -116,6 +116,15 @@ impl Address {
 #[derive(Clone)]
 pub struct Nats(Arc<Shared>);
 
+/// Whom a server lets in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Door {
+    /// Those with a key or a certificate that it knows.
+    Closed,
+    /// Everybody.
+    Open,
+}
+
 struct Shared {
     runtime: Runtime,
     address: manyhands_nats::Address,
@@ -249,10 +258,14 @@ impl Nats {
         self.0.why()
     }
 
-    /// The name that the server gives itself, once connected.
-    pub(crate) fn server_name(&self) -> Option<String> {
+    /// The name that the server gives itself, once connected, and whom it lets in.
+    pub(super) fn server(&self) -> Option<(String, Door)> {
         let info = self.0.client.try_server_info()?;
-        Some(info.server_name)
+        let door = match info.auth_required {
+            true => Door::Closed,
+            false => Door::Open,
+        };
+        Some((info.server_name, door))
     }
 }
 

@@ -1,10 +1,12 @@
 //! A `nats-server` that belongs to a folder: found, started, started again when it has died. It listens on loopback only,
 //! or lets in only those whose keys it knows.
 //!
-//! A server of the fleet that was killed leaves its `nats-server` behind; the next one knows it by its name and uses it.
+//! A server of the fleet that was killed leaves its `nats-server` behind; the next one knows it by its name and uses it, or
+//! starts another one if that lets in everybody and this one must not.
 
 use super::{
     Address, Nats,
+    nats::Door,
     nats_config::{Guarded, User},
 };
 use crate::{FleetError, time::pause};
@@ -85,7 +87,10 @@ impl NatsServer {
         } else {
             server.spawn()?;
         }
-        match server.wait(address) {
+        match server
+            .wait(address)
+            .and_then(|door| server.close(door, address))
+        {
             Ok(()) => Ok(server),
             Err(error) => {
                 if server.child.is_some() {
@@ -93,6 +98,25 @@ impl NatsServer {
                 }
                 Err(error)
             }
+        }
+    }
+
+    /// Has another one take its place if it lets in everybody and must not: one that was started so reads no configuration.
+    fn close(&mut self, door: Door, address: &Address) -> Result<(), FleetError> {
+        if self.guarded.is_none() || door == Door::Closed {
+            return Ok(());
+        }
+        self.signal("term");
+        let watch = Stopwatch::start();
+        while self.answers() && watch.elapsed() < STOPPING {
+            pause(STEP, &Interrupt::default());
+        }
+        self.spawn()?;
+        match self.wait(address)? {
+            Door::Closed => Ok(()),
+            Door::Open => Err(FleetError::NatsServer {
+                reason: "the one that was left here lets in everybody, and does not end".to_owned(),
+            }),
         }
     }
 
@@ -233,15 +257,15 @@ impl NatsServer {
         TcpStream::connect_timeout(&address, CONNECTING).is_ok()
     }
 
-    /// Waits until it answers under its own name.
-    fn wait(&mut self, address: &Address) -> Result<(), FleetError> {
+    /// Waits until it answers under its own name. Whom it lets in.
+    fn wait(&mut self, address: &Address) -> Result<Door, FleetError> {
         let connection = Nats::connect(address)?;
         let watch = Stopwatch::start();
         let never = Interrupt::default();
         let wrong = |reason: String| FleetError::NatsServer { reason };
         while watch.elapsed() < STARTING {
-            match connection.server_name() {
-                Some(name) if name == self.name => return Ok(()),
+            match connection.server() {
+                Some((name, door)) if name == self.name => return Ok(door),
                 Some(_) => {
                     let port = self.port;
                     return Err(wrong(format!(

@@ -71,6 +71,33 @@ pub(crate) fn an_agent_that_floods_stops_no_other() {
     only_good_has_measured(machines, folder);
 }
 
+/// The `nats-server` that a killed server has left lets in everybody.
+pub(crate) fn a_server_with_keys_lets_in_nobody_else_whatever_was_left_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut machines = Machines::start(folder);
+    machines.submit(PLAN_OF_ONE, "");
+    wait_until("the server has the plan", || {
+        said(folder, "watch --once --data fleet").contains("one sum")
+    });
+    fs::write(
+        folder.join("stranger.nk"),
+        KeyPair::new_user().seed().unwrap(),
+    )
+    .unwrap();
+    let stranger = Evil::with(folder, machines.port, "stranger.nk");
+    assert!(stranger.is_accepted());
+    machines.restart_guarded();
+    wait_until("the stranger is not let in any more", || {
+        stranger.client.connection_state() != State::Connected
+    });
+    write_token(folder, "good", "");
+    machines.enrol("good", "good").wait_for_success();
+    machines.add_agent("good", "--nkey good.nk");
+    machines.wait_until_done(1);
+    assert_ne!(stranger.client.connection_state(), State::Connected);
+}
+
 fn guarded(folder: &Path) -> Machines {
     let machines = Machines::start_guarded(folder);
     wait_until("the server has its key", || {

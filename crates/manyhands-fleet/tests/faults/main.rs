@@ -178,6 +178,10 @@ fn run_those_of_systems() {
             encryption::a_token_and_results_come_encrypted,
         ),
         (
+            "a server with keys lets in nobody else, whatever was left before it",
+            hostile_keys::a_server_with_keys_lets_in_nobody_else_whatever_was_left_before_it,
+        ),
+        (
             "a joined server brings results encrypted",
             encryption::a_joined_server_brings_results_encrypted,
         ),
