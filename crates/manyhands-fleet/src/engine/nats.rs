@@ -206,7 +206,7 @@ impl Nats {
         self.make_queue(Queue::Jobs { cpus: None }, lease)
     }
 
-    /// Makes a queue if it is not there; its leases are those it was made with first.
+    /// Makes a queue if it is not there; from now on its leases are these.
     fn make_queue(&self, queue: Queue, lease: Duration) -> Result<(), FleetError> {
         let config = pull::Config {
             durable_name: Some(consumer_of(queue)),
@@ -221,11 +221,14 @@ impl Nats {
 
     /// Makes the queue for agents with exactly this number of CPUs, with the lease of the queue for all.
     fn make_queue_for(&self, queue: Queue) -> Result<(), FleetError> {
-        if self.consumer(queue)?.is_some() {
+        let lease_of = |queue| {
+            let lease = |consumer: PullConsumer| consumer.cached_info().config.ack_wait;
+            Ok::<_, FleetError>(self.consumer(queue)?.map(lease))
+        };
+        let lease = lease_of(Queue::Jobs { cpus: None })?;
+        if lease.is_some() && lease_of(queue)? == lease {
             return Ok(());
         }
-        let all = self.consumer(Queue::Jobs { cpus: None })?;
-        let lease = all.map(|consumer| consumer.cached_info().config.ack_wait);
         let unprepared = || FleetError::Engine {
             operation: "make a queue",
             reason: "the server has not prepared the engine".to_owned(),

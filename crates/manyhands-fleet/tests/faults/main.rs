@@ -31,6 +31,8 @@ mod in_process;
 #[cfg(unix)]
 mod killed;
 #[cfg(unix)]
+mod leases;
+#[cfg(unix)]
 mod machines;
 #[cfg(target_os = "linux")]
 mod networks;
@@ -152,6 +154,10 @@ fn run_those_of_systems() {
         (
             "an agent that cannot write goes on with its run later",
             full_disk::an_agent_that_cannot_write_goes_on_with_its_run_later,
+        ),
+        (
+            "leases are those of the server that runs",
+            leases::leases_are_those_of_the_server_that_runs,
         ),
         (
             "only known keys bring results",
