@@ -117,7 +117,7 @@ pub struct RejectedRow {
 }
 
 impl Database {
-    /// All plans, in the order they were submitted.
+    /// All plans, in the order in which they came: ids are by the clocks of those who submitted them.
     ///
     /// # Errors
     /// [`FleetError::Database`] if the file cannot be read.
@@ -127,7 +127,7 @@ impl Database {
                    (SELECT 1 FROM run WHERE run.job = job.id AND run.state = 'accepted')), \
                    count(job.failed) FILTER (WHERE NOT EXISTS \
                    (SELECT 1 FROM run WHERE run.job = job.id AND run.state = 'accepted')) \
-                   FROM plan LEFT JOIN job ON job.plan = plan.id GROUP BY plan.id ORDER BY plan.id";
+                   FROM plan LEFT JOIN job ON job.plan = plan.id GROUP BY plan.id ORDER BY plan.rowid";
         let mut statement = self.0.prepare(sql)?;
         let rows = statement.query_map([], |row| {
             Ok(PlanRow {

@@ -438,6 +438,21 @@ fn plan_within(database: &mut Database, jobs: &[&str], limit: Option<Limit>) {
 }
 
 #[test]
+fn the_last_plan_is_the_one_that_came_last_whatever_the_clock_of_its_submitter() {
+    let (_folder, mut database) = database();
+    for plan in ["p2", "p1"] {
+        let submission = Submission {
+            plan: name(plan),
+            toml: String::new(),
+            limit: None,
+        };
+        let why = Text::of("why");
+        database.refuse_plan(&submission, &why).unwrap();
+    }
+    assert_eq!(database.plans().unwrap().pop().unwrap().id, "p1");
+}
+
+#[test]
 fn a_cancelled_plan_keeps_its_results_and_its_other_jobs_are_not_handed_out_again() {
     let (_folder, mut database) = database();
     plan(&mut database, &["p.0", "p.1", "p.2"]);
