@@ -96,7 +96,7 @@ impl State {
         let place = messages.iter().position(|message| message.at <= now)?;
         let mut message = messages.remove(place)?;
         message.attempts += 1;
-        message.at = now + lease;
+        message.at = now.saturating_add(lease);
         self.tokens += 1;
         self.leased.insert(self.tokens, (queue, message.clone()));
         Some((self.tokens, message))
@@ -128,7 +128,7 @@ impl Engine for InProcess {
         count_max: usize,
         wait: Duration,
     ) -> Result<Vec<Box<dyn Delivery>>, FleetError> {
-        let end = self.0.clock.elapsed() + wait;
+        let end = self.0.clock.elapsed().saturating_add(wait);
         let mut state = self.0.lock();
         loop {
             let now = self.0.clock.elapsed();
@@ -219,7 +219,8 @@ impl Delivery for Leased {
     }
 
     fn extend(&self) -> Result<(), FleetError> {
-        let until = self.engine.clock.elapsed() + self.engine.lease;
+        let until = self.engine.clock.elapsed();
+        let until = until.saturating_add(self.engine.lease);
         if let Some((_, message)) = self.engine.lock().leased.get_mut(&self.token) {
             message.at = until;
         }
@@ -232,7 +233,7 @@ impl Delivery for Leased {
     }
 
     fn release(&self, delay: Duration) -> Result<(), FleetError> {
-        let from = self.engine.clock.elapsed() + delay;
+        let from = self.engine.clock.elapsed().saturating_add(delay);
         let mut state = self.engine.lock();
         if let Some((queue, mut message)) = state.leased.remove(&self.token) {
             message.at = from;
@@ -307,10 +308,14 @@ mod tests {
     }
 
     #[test]
-    fn queues_are_apart() {
-        let engine = InProcess::new(Duration::from_secs(3_600));
+    fn queues_are_apart_and_times_may_have_no_end() {
+        let engine = InProcess::new(Duration::MAX);
         publish(&engine, Queue::Jobs { cpus: Some(2) });
         assert!(engine.take(JOBS, 1, AT_ONCE).unwrap().is_empty());
         assert!(engine.take(Queue::Results, 1, AT_ONCE).unwrap().is_empty());
+        let of_two = Queue::Jobs { cpus: Some(2) };
+        let taken = engine.take(of_two, 1, Duration::MAX).unwrap().remove(0);
+        taken.extend().unwrap();
+        taken.release(Duration::MAX).unwrap();
     }
 }
