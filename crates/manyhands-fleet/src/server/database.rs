@@ -1,7 +1,7 @@
 //! What the server knows, in one SQLite file, and how it changes. Every method is one transaction; runs
 //! are in `runs.rs`, what readers see is in `rows.rs`.
 
-use super::schema;
+use super::{runs::REDONE, schema};
 use crate::{
     FleetError, Name,
     engine::Queue,
@@ -122,8 +122,8 @@ impl Database {
             ..read_job(&message)?
         };
         let message = serde_json::to_string(&job).map_err(FleetError::format("a job"))?;
-        let sql = "UPDATE run SET state = 'set aside' WHERE job = ?";
-        transaction.execute(sql, [&*job.id])?;
+        let sql = "UPDATE run SET state = ? WHERE job = ?";
+        transaction.execute(sql, [REDONE, &*job.id])?;
         let times: i64 = transaction.query_row(
             "UPDATE job SET failed = NULL, unable = NULL, message = ?, ticket = ?, handed_out = handed_out + 1 \
              WHERE id = ? RETURNING handed_out",

@@ -178,10 +178,12 @@ fn standing(transaction: &Transaction<'_>, note: &Note) -> Result<Standing, Flee
         }
         Some(_) => {}
         None => {
-            let sql = "SELECT count(*) FROM run WHERE job = ? AND agent = ?";
-            let of_both = params![&*note.job, &*note.agent];
-            let runs: i64 = transaction.query_row(sql, of_both, |row| row.get(0))?;
-            if runs >= RUNS_MAX {
+            // Each failure is a run, and a job that is done anew begins with none.
+            let sql = "SELECT count(*) >= ?3 + (SELECT attempts FROM job WHERE id = ?1) FROM run \
+                       WHERE job = ?1 AND agent = ?2 AND state <> ?4";
+            let of_both = params![&*note.job, &*note.agent, RUNS_MAX, REDONE];
+            let is_often: Option<bool> = transaction.query_row(sql, of_both, |row| row.get(0))?;
+            if is_often == Some(true) {
                 return Ok(Standing::TooMany);
             }
         }
@@ -230,6 +232,9 @@ fn store_note(
         }
         News::Done { machine, .. } => note_machine(transaction, note, machine.as_ref())?,
         News::Unable { reason } => {
+            // An agent that lacks something says so again and again: of a run without lines nothing stays.
+            let sql = "DELETE FROM run WHERE id = ? AND state = ? AND bytes = 0";
+            transaction.execute(sql, params![&*note.run, GOING_ON])?;
             end_run(transaction, note, SET_ASIDE, None)?;
             let waits = "UPDATE agent SET job = NULL WHERE name = ?";
             transaction.execute(waits, [&*note.agent])?;
@@ -351,9 +356,11 @@ pub(super) fn lines_of(connection: &Connection, run: &str) -> Result<Vec<String>
 const GOING_ON: &str = "going on";
 /// Of a run that is nothing to its job.
 const SET_ASIDE: &str = "set aside";
+/// Of a run whose job is done anew.
+pub(super) const REDONE: &str = "redone";
 /// Of the lines of a run, which are read at once; the longest published runs have some megabytes.
 const RUN_BYTES_MAX: i64 = 32 << 20;
-/// Of an agent's runs of one job: each time that it has lost its disk there is one more.
+/// Of an agent's runs of one job beside its failures: each time that it has lost its disk there is one more.
 const RUNS_MAX: i64 = 64;
 /// Agents that have begun nothing and are kept.
 const AGENTS_MAX: i64 = 1_000;

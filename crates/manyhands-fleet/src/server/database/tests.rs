@@ -1,5 +1,7 @@
 //! Plans, jobs and runs in a file, as the server changes them.
 
+mod often;
+
 use super::super::runs::{Judgement, Standing};
 use super::*;
 use crate::{

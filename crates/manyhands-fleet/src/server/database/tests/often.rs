@@ -1,0 +1,51 @@
+//! How often an agent may begin a job: as often as it may fail, and some times more.
+
+use super::*;
+
+/// More than an agent may begin a job for no reason.
+const OFTEN: usize = 100;
+
+fn unable(run: &str) -> Note {
+    let reason = Text::of("no such command");
+    note(run, News::Unable { reason })
+}
+
+#[test]
+fn an_agent_that_was_unable_for_long_does_the_job_once_it_can() {
+    let (_folder, mut database) = with_plan();
+    for tried in 0..OFTEN {
+        let run = format!("u{tried}");
+        let said = store(&mut database, &[beat(&run, "agent"), unable(&run)]);
+        assert_eq!(said, [Standing::Right; 2], "{tried}");
+    }
+    store(&mut database, &lines("r"));
+    assert_eq!(judge(&mut database, "r"), Judgement::Counts);
+}
+
+#[test]
+fn a_job_may_fail_as_often_as_its_plan_says_at_one_agent() {
+    let (_folder, mut database) = with_plan();
+    let attempts = format!("UPDATE job SET attempts = {OFTEN}");
+    database.0.execute(&attempts, []).unwrap();
+    for failed in 1..=OFTEN {
+        let last = beat(&format!("f{failed}"), "agent");
+        let said = store(&mut database, std::slice::from_ref(&last));
+        assert_eq!(said, [Standing::Right], "{failed}");
+        assert_eq!(fail(&mut database, &last, "why"), failed == OFTEN);
+    }
+}
+
+#[test]
+fn a_job_is_done_anew_however_often_it_was_begun() {
+    let (_folder, mut database) = with_plan();
+    let mut ticket = name("t");
+    let begin = |database: &mut Database, run: usize, ticket: &Name| {
+        let ticket = ticket.clone();
+        let begun = beat(&format!("r{run}"), "agent");
+        store(database, &[Note { ticket, ..begun }])[0]
+    };
+    let begun = (0..OFTEN).filter(|run| begin(&mut database, *run, &ticket) == Standing::Right);
+    assert!(begun.count() < OFTEN);
+    ticket = database.redo(&name("p.0")).unwrap().unwrap().0.ticket;
+    assert_eq!(begin(&mut database, OFTEN, &ticket), Standing::Right);
+}
