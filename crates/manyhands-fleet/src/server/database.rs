@@ -105,7 +105,8 @@ impl Database {
     }
 
     /// Has a job done anew: what was found of it counts no more. The answer is the job and the number of times that it is
-    /// handed out; `None` if there is no such job, or its plan has ended.
+    /// handed out, 0 if it waits until it is known that there is money for it; `None` if there is no such job, or its plan
+    /// has ended.
     pub(super) fn redo(&mut self, job: &Name) -> Result<Option<(Job, u64)>, FleetError> {
         let transaction = self.0.transaction()?;
         let sql = "SELECT message FROM job JOIN plan ON plan.id = job.plan \
@@ -125,7 +126,8 @@ impl Database {
         let sql = "UPDATE run SET state = ? WHERE job = ?";
         transaction.execute(sql, [REDONE, &*job.id])?;
         let times: i64 = transaction.query_row(
-            "UPDATE job SET failed = NULL, unable = NULL, message = ?, ticket = ?, handed_out = handed_out + 1 \
+            "UPDATE job SET failed = NULL, unable = NULL, message = ?, ticket = ?, handed_out = iif(EXISTS \
+             (SELECT 1 FROM plan WHERE plan.id = job.plan AND usd_limit IS NOT NULL), -abs(handed_out), handed_out + 1) \
              WHERE id = ? RETURNING handed_out",
             [&message, &*job.ticket, &*job.id],
             |row| row.get(0),
@@ -177,13 +179,16 @@ impl Database {
         Ok((jobs(out), jobs(waiting)))
     }
 
-    /// Notes that these jobs are handed out for the first time.
-    pub(super) fn hand_out(&mut self, jobs: &[Job]) -> Result<(), FleetError> {
+    /// Notes that these jobs, which have waited, are handed out; for which time each of them.
+    pub(super) fn hand_out(&mut self, jobs: &[Job]) -> Result<Vec<u64>, FleetError> {
         let transaction = self.0.transaction()?;
-        for job in jobs {
-            transaction.execute("UPDATE job SET handed_out = 1 WHERE id = ?", [&*job.id])?;
-        }
-        Ok(transaction.commit()?)
+        // While it waits, what stands there is how often it was handed out before, below zero.
+        let sql =
+            "UPDATE job SET handed_out = 1 + abs(handed_out) WHERE id = ? RETURNING handed_out";
+        let hand_out = |job: &Job| transaction.query_row(sql, [&*job.id], |row| row.get(0));
+        let times: Vec<i64> = jobs.iter().map(hand_out).collect::<Result<_, _>>()?;
+        transaction.commit()?;
+        Ok(times.into_iter().map(natural).collect())
     }
 
     /// Notes that a plan has come to its end before all its jobs have.

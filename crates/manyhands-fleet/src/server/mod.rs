@@ -159,9 +159,9 @@ impl<'engine> Server<'engine> {
                 Next::HandOut(count) => {
                     waiting.truncate(count);
                     // Those that do not reach the queue now are handed out again later.
-                    self.database.hand_out(&waiting)?;
-                    for job in &waiting {
-                        self.hand_out(job, FIRST)?;
+                    let times = self.database.hand_out(&waiting)?;
+                    for (job, time) in waiting.iter().zip(times) {
+                        self.hand_out(job, time)?;
                     }
                 }
                 Next::End { reason } => {
@@ -205,7 +205,9 @@ impl<'engine> Server<'engine> {
             Request::Redo(job) => {
                 if let Some((job, time)) = self.database.redo(job)? {
                     Over::forget(self.engine, &job.id)?;
-                    self.hand_out(&job, time)?;
+                    if time > 0 {
+                        self.hand_out(&job, time)?;
+                    }
                 } else {
                     let reason = "there is no such job, or its plan has ended";
                     self.park(delivery, reason)?;

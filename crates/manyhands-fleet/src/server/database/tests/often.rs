@@ -1,4 +1,4 @@
-//! How often an agent may begin a job: as often as it may fail, and some times more.
+//! How often an agent may begin a job, as often as it may fail and some times more, and when it is handed out anew.
 
 use super::*;
 
@@ -33,6 +33,21 @@ fn a_job_may_fail_as_often_as_its_plan_says_at_one_agent() {
         assert_eq!(said, [Standing::Right], "{failed}");
         assert_eq!(fail(&mut database, &last, "why"), failed == OFTEN);
     }
+}
+
+#[test]
+fn a_job_that_is_done_anew_waits_for_its_money_as_at_first() {
+    let (_folder, mut database) = database();
+    let prices = crate::price::Prices::parse(crate::price::Prices::EXAMPLE).unwrap();
+    plan_within(&mut database, &["p.0"], Some(Limit::new(20.0, prices)));
+    let (_, waiting) = database.out_and_waiting("p").unwrap();
+    assert_eq!(database.hand_out(&waiting).unwrap(), [1]);
+    let (job, times) = database.redo(&name("p.0")).unwrap().unwrap();
+    assert_eq!(times, 0);
+    let open = database.out_and_waiting("p").unwrap();
+    assert_eq!(open, (Vec::new(), vec![job.clone()]));
+    assert!(hand_out_again(&mut database).is_empty());
+    assert_eq!(database.hand_out(&[job]).unwrap(), [2]);
 }
 
 #[test]
