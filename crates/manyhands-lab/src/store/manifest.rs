@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeSet,
     fs, io,
-    path::{Component, Path},
+    path::{Component, Path, PathBuf},
 };
 
 /// Names of files within the folder, with slashes.
@@ -40,9 +40,12 @@ impl Manifest {
         }
     }
 
-    /// Whether a file of this name is there that somebody else made.
-    pub(super) fn is_foreign(&self, folder: &Path, name: &str) -> bool {
-        !self.files.contains(name) && folder.join(name).symlink_metadata().is_ok()
+    /// A file that somebody else made where one of this name is to be, or where that is written first.
+    pub(super) fn foreign(&self, folder: &Path, name: &str) -> Option<PathBuf> {
+        let path = folder.join(name);
+        let places = [replace::beside(&path), path].into_iter();
+        let places = places.filter(|_| !self.files.contains(name));
+        places.rev().find(|path| path.symlink_metadata().is_ok())
     }
 
     /// Claims these names, which must not be foreign.
@@ -59,11 +62,14 @@ impl Manifest {
         replace::json(&folder.join(MANIFEST), self)
     }
 
-    /// Removes all files named here; others stay.
-    pub(super) fn remove_all(&self, folder: &Path) -> Result<(), LabError> {
+    /// Removes all files named here, and forgets their names; others stay.
+    pub(super) fn remove_all(&mut self, folder: &Path) -> Result<(), LabError> {
         for name in &self.files {
-            remove(&folder.join(name))?;
+            let path = folder.join(name);
+            remove(&path)?;
+            remove(&replace::beside(&path))?;
         }
+        self.files.clear();
         Ok(())
     }
 }
@@ -97,12 +103,17 @@ mod tests {
         let path = folder.path();
         fs::write(path.join("a"), "theirs").unwrap();
         let mut manifest = Manifest::of(path).unwrap();
-        assert!(manifest.is_foreign(path, "a") && !manifest.is_foreign(path, "b"));
+        assert_eq!(manifest.foreign(path, "a"), Some(path.join("a")));
+        assert_eq!(manifest.foreign(path, "b"), None);
         manifest.claim(path, ["b"]).unwrap();
         fs::write(path.join("b"), "ours").unwrap();
-        let manifest = Manifest::of(path).unwrap();
-        assert!(!manifest.is_foreign(path, "b"));
+        fs::write(path.join("b.new"), "what a killed process left").unwrap();
+        let mut manifest = Manifest::of(path).unwrap();
+        assert_eq!(manifest.foreign(path, "b"), None);
         manifest.remove_all(path).unwrap();
-        assert!(path.join("a").exists() && !path.join("b").exists());
+        let left = ["a", "b", "b.new"].map(|name| path.join(name).exists());
+        assert_eq!(left, [true, false, false]);
+        fs::write(path.join("b"), "theirs").unwrap();
+        assert!(manifest.foreign(path, "b").is_some());
     }
 }

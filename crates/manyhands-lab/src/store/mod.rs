@@ -56,8 +56,8 @@ impl Store {
     /// # Errors
     /// [`LabError::FolderInUse`] if it holds a run, finished or not, that is not to be replaced,
     /// [`LabError::ForeignFile`] if a file that is not of this program has the name of one that
-    /// will be written, [`LabError::FolderLocked`] if another process writes it,
-    /// [`LabError::File`] if it cannot be written. Nothing is changed then.
+    /// will be written, [`LabError::FolderLocked`] if another process writes it: then nothing is changed.
+    /// [`LabError::File`] if it cannot be written.
     pub fn create(folder: &Path, head: &Head, existing: Existing) -> Result<Self, LabError> {
         // Before the lock, which is a file too.
         refuse(folder, existing)?;
@@ -147,7 +147,8 @@ impl Store {
         &mut self,
         files: &[(&'file str, &[u8])],
     ) -> Result<Vec<&'file str>, LabError> {
-        let is_foreign = |(name, _): &(&str, &[u8])| self.manifest.is_foreign(&self.folder, name);
+        let foreign = |(name, _): &(&str, &[u8])| self.manifest.foreign(&self.folder, name);
+        let is_foreign = |file: &_| foreign(file).is_some();
         let (theirs, ours): (Vec<_>, Vec<_>) = files.iter().copied().partition(is_foreign);
         let names = ours.iter().map(|(name, _)| *name);
         self.manifest.claim(&self.folder, names)?;
@@ -175,12 +176,9 @@ fn refuse(folder: &Path, existing: Existing) -> Result<Manifest, LabError> {
         });
     }
     let manifest = Manifest::of(folder)?;
-    let names = [HEAD, EVENTS].into_iter().chain(report::FILES);
-    let mut foreign = names.filter(|name| manifest.is_foreign(folder, name));
-    match foreign.next() {
-        Some(name) => Err(LabError::ForeignFile {
-            path: folder.join(name),
-        }),
+    let mut names = [HEAD, EVENTS].into_iter().chain(report::FILES);
+    match names.find_map(|name| manifest.foreign(folder, name)) {
+        Some(path) => Err(LabError::ForeignFile { path }),
         None => Ok(manifest),
     }
 }

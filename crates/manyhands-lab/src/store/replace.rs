@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::{
     fs::{self, File},
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// Writes a value as JSON.
@@ -19,9 +19,10 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(LabError::file("create", parent))?;
     }
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let written = File::create(&beside).and_then(|mut file| {
+    let beside = beside(path);
+    // What a killed process has left there, and a link is not followed.
+    super::remove(&beside)?;
+    let written = File::create_new(&beside).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_data()
     });
@@ -29,6 +30,13 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
         .and_then(|()| fs::rename(&beside, path))
         .map_err(LabError::file("write", path))?;
     sync_folder(path)
+}
+
+/// Where a file is written first.
+pub(super) fn beside(path: &Path) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    beside.into()
 }
 
 /// The new name is on the disk only when its folder is. Only Unix lets a folder be synced.

@@ -174,7 +174,12 @@ fn a_run_that_is_replaced_goes_with_its_reports_and_nothing_else() {
 
 #[test]
 fn a_file_that_somebody_else_made_is_neither_replaced_nor_removed() {
-    for name in ["report.html", "results.csv", "events.ndjson"] {
+    for name in [
+        "report.html",
+        "events.ndjson",
+        "run.json.new",
+        "report.md.new",
+    ] {
         for existing in [Existing::Keep, Existing::Replace] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join(name);
@@ -197,6 +202,15 @@ fn a_file_that_somebody_else_made_is_neither_replaced_nor_removed() {
     let content = |name| fs::read(folder.path().join(name)).unwrap();
     assert_eq!(content("report.md"), b"mine");
     assert_eq!(content("report.html"), b"ours");
+    #[cfg(unix)]
+    for name in ["report.html.new", "run.files.json.new"] {
+        let theirs = folder.path().join("report.md");
+        std::os::unix::fs::symlink(theirs, folder.path().join(name)).unwrap();
+        store
+            .write(&[("report.html", b"ours"), (name, b"")])
+            .unwrap();
+        assert_eq!(content("report.md"), b"mine", "{name}");
+    }
 }
 
 #[test]
