@@ -31,22 +31,20 @@ pub(crate) fn run(asked: &Comparison) -> Result<Ending, Failure> {
         Ok(findings::analyse(&recording.head, &recording.events))
     };
     let (before, after) = (findings(&asked.before)?, findings(&asked.after)?);
-    output::print(&match asked.form {
+    let printed = output::print(&match asked.form {
         Form::Text => report::compare(&before, &after, console::width()),
         Form::Json => report::compare_json(&before, &after) + "\n",
-    })?;
-    let Some(share) = asked.fail_if_slower else {
-        return Ok(Ending::Good);
-    };
-    let slower = report::slower(&before, &after, share);
+    });
+    let slower = |share| report::slower(&before, &after, share);
+    let slower = asked.fail_if_slower.map(slower).unwrap_or_default();
     for sentence in &slower {
         output::remark(&format!("{sentence}\n"));
     }
-    Ok(if slower.is_empty() {
-        Ending::Good
-    } else {
-        Ending::Failed
-    })
+    let ending = match slower.is_empty() {
+        true => Ending::Good,
+        false => Ending::Failed,
+    };
+    output::end(printed, ending)
 }
 
 /// Reads a share as typed: `5%` or `0.05`.

@@ -190,12 +190,12 @@ pub(crate) fn report(
     };
     let width = console::width();
     let said = console::write(&mut store, &findings, &recording.events, companion, width)?;
-    output::print(&match printing.json {
+    let printed = output::print(&match printing.json {
         true => report::summary_json(&findings, &companion(&findings)) + "\n",
         false => console::text(&findings, companion, width),
-    })?;
-    printing.warn(&said)?;
-    Ok(Ending::of(&findings))
+    });
+    let printed = printed.and_then(|()| printing.warn(&said));
+    output::end(printed, Ending::of(&findings))
 }
 
 /// What was claimed is not measured, so that an older run is judged by the claims as they are told apart now. A run of several
@@ -243,12 +243,11 @@ pub(crate) fn self_test(asked: SelfTest, printing: Printing) -> Result<Ending, F
             printed = output::print(&format!("{criterion}\n"));
         }
     })?;
-    printed?;
     if printing.json {
         let json = serde_json::json!({ "seed": seed, "criteria": criteria });
-        output::print(&format!("{json}\n"))?;
+        printed = output::print(&format!("{json}\n"));
     }
-    Ok(if interrupt.is_set() {
+    let ending = if interrupt.is_set() {
         Ending::Interrupted
     } else if criteria.iter().any(|one| one.is_judged() && !one.holds()) {
         Ending::Failed
@@ -256,7 +255,8 @@ pub(crate) fn self_test(asked: SelfTest, printing: Printing) -> Result<Ending, F
         Ending::Good
     } else {
         Ending::NotQuiet
-    })
+    };
+    output::end(printed, ending)
 }
 
 #[cfg(test)]

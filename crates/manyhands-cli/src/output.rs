@@ -1,7 +1,7 @@
 //! What leaves the program: text, complaints, exit codes.
 
 use clap::{ColorChoice, builder::Styles, error::ErrorKind};
-use manyhands_lab::{LabError, plain::plain};
+use manyhands_lab::{LabError, console::Ending, plain::plain};
 use std::{
     io::{self, Write},
     path::PathBuf,
@@ -22,6 +22,14 @@ pub(crate) fn color(choice: ColorChoice) {
 /// Prints a text as it is.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     write!(io::stdout(), "{text}")
+}
+
+/// How a command ends that has printed its answer: a reader who has seen enough of it does not change that.
+pub(crate) fn end(printed: io::Result<()>, ending: Ending) -> Result<Ending, Failure> {
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Output(error)),
+        _ => Ok(ending),
+    }
 }
 
 /// Tells people something on standard error, beside an answer that is for programs.
@@ -63,9 +71,7 @@ pub(crate) fn fail(failure: Failure, command: impl FnOnce() -> clap::Command) ->
             let error = command.error(ErrorKind::ValueValidation, plain(&text));
             return refuse(&error, &command);
         }
-        Failure::Lab(LabError::Output(error)) | Failure::Output(error)
-            if error.kind() == io::ErrorKind::BrokenPipe =>
-        {
+        Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
             // The reader of the output has seen enough, as with `| head`.
             return ExitCode::SUCCESS;
         }

@@ -1,6 +1,10 @@
 //! The tour: a few experiments of the laboratory in a fixed time.
 
-use crate::{lab, meant::Run, output::Failure};
+use crate::{
+    lab,
+    meant::Run,
+    output::{self, Failure},
+};
 use manyhands_lab::{
     Experiment, LabError, Scale,
     console::{self, Ending},
@@ -25,10 +29,10 @@ pub(crate) fn run(run: Run) -> Result<Ending, Failure> {
     let (scale, seed) = (run.settings.scale, run.settings.seed);
     // What was published is of other machines, which have other numbers of CPUs.
     let done = lab::begin(experiments, run, console::alone)?;
-    if is_for_people {
-        printing.remark(&advice(scale, seed))?;
+    match is_for_people {
+        true => output::end(printing.remark(&advice(scale, seed)), done),
+        false => Ok(done),
     }
-    Ok(done)
 }
 
 /// The experiments of the tour, in order: sequential loops against ours and nothing else, at sizes

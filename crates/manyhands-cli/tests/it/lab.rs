@@ -1,6 +1,6 @@
 //! The laboratory's commands from start to end.
 
-use crate::{check_refusal, json, manyhands, text};
+use crate::{check_refusal, json, manyhands, text, unread};
 use std::{fs, path::Path, process::Output};
 
 #[test]
@@ -63,6 +63,16 @@ fn a_run_is_kept_and_reported_again() {
         "{printed}"
     );
 
+    // That nobody reads the tables changes nothing; a run that had to end before its end is not done.
+    assert_eq!(
+        unread(&["lab", "report", path(&first)]),
+        reported.status.code()
+    );
+    assert_eq!(unread(&["lab", "list"]), Some(0));
+    let out = folder.path().join("unread");
+    let cut = ["lab", "run", "E6", "--quick", "--out", path(&out)];
+    assert_eq!(unread(&cut), Some(1));
+
     // Nothing is left to do, so this ends at once and well.
     let resumed = manyhands(&["lab", "resume", path(&first)]);
     assert!(is_done(&resumed), "{}", text(&resumed.stderr));
@@ -91,6 +101,8 @@ fn two_runs_are_compared() {
         let said = text(&compared.stderr);
         assert_eq!(compared.status.code(), Some(code), "{share}: {said}");
         assert_eq!(said.contains("is slower"), code == 1, "{said}");
+        let arguments = [&runs[..], &["--fail-if-slower", share]].concat();
+        assert_eq!(unread(&arguments), Some(code), "{share}");
     }
     let share = manyhands(&["lab", "compare", "a", "b", "--fail-if-slower", "much"]);
     assert_eq!(share.status.code(), Some(2));

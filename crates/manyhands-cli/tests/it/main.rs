@@ -23,6 +23,15 @@ fn manyhands(arguments: &[&str]) -> Output {
     command.args(arguments).output().expect("the binary starts")
 }
 
+/// The exit code of the binary where nobody reads what it prints.
+fn unread(arguments: &[&str]) -> Option<i32> {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_manyhands"));
+    command.args(arguments).stdout(writer);
+    command.status().expect("the binary starts").code()
+}
+
 /// What is said of bad arguments: one sentence, perhaps a tip and the usage, and how to get help.
 fn check_refusal(output: &Output, culprit: &str, command: &str) {
     let err = text(&output.stderr);

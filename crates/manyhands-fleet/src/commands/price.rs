@@ -105,12 +105,14 @@ fn estimate(options: &PriceEstimate, program: Program) -> Result<(), FleetError>
     let estimate = Estimate::of(&plan, &(program.experiments)(), &prices)?;
     let text = estimate.text(&prices, today());
     let json = json!({ "lines": estimate.lines, "usd": estimate.usd() });
-    answer(program.printing, &json, || {
+    let answered = answer(program.printing, &json, || {
         format!("{text}{}", options.table.remark())
-    })?;
-    options
-        .max_usd
-        .map_or(Ok(()), |usd_max| estimate.allow(usd_max))
+    });
+    // Whether anybody reads it or not.
+    match options.max_usd {
+        Some(usd_max) => estimate.allow(usd_max).and(answered),
+        None => answered,
+    }
 }
 
 fn bill(options: &PriceBill, printing: Printing) -> Result<(), FleetError> {

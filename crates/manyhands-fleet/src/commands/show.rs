@@ -17,6 +17,7 @@ use manyhands_lab::{
 use serde_json::json;
 use std::{
     collections::HashSet,
+    io::ErrorKind,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -132,7 +133,7 @@ pub(super) fn show_exported(
     out: &Path,
     printing: Printing,
 ) -> Result<Ending, FleetError> {
-    answer(
+    let answered = answer(
         printing,
         &json!({ "out": out, "exported": exported }),
         || {
@@ -147,11 +148,16 @@ pub(super) fn show_exported(
             lines.extend(exported.no_charts.clone());
             lines.join("\n")
         },
-    )?;
-    Ok(match exported.is_quiet {
+    );
+    let ending = match exported.is_quiet {
         true => Ending::Good,
         false => Ending::NotQuiet,
-    })
+    };
+    match answered {
+        // A reader who has seen enough of it does not change that.
+        Err(FleetError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(ending),
+        answered => answered.map(|()| ending),
+    }
 }
 
 /// The id of the plan that is meant.

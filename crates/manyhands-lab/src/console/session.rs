@@ -19,6 +19,7 @@ use crate::{
     store::{Damage, Existing, Store},
 };
 use std::{
+    io::ErrorKind::BrokenPipe,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -210,23 +211,27 @@ impl Session {
             true => String::new(),
             false => reports::listing(findings, &folder.display().to_string(), screen),
         };
-        match screen {
-            Screen::Tables => print(&(report::closing(findings, width) + &listing))?,
-            Screen::Answer => print(&(report::answer_text(findings, width) + &listing))?,
+        let mut printed = print(&match screen {
+            Screen::Tables => report::closing(findings, width) + &listing,
+            Screen::Answer => report::answer_text(findings, width) + &listing,
             Screen::Json => {
                 let published = (self.program.companion)(findings);
-                print(&(report::summary_json(findings, &published) + "\n"))?;
+                report::summary_json(findings, &published) + "\n"
             }
-            Screen::Nothing => {}
-        }
+            Screen::Nothing => String::new(),
+        });
+        let mut ending = Ending::of(findings);
         if outcome == Outcome::Interrupted {
+            ending = Ending::Interrupted;
             let again = (self.program.going_on)(folder);
-            self.program.warn(&format!(
-                "\nInterrupted; every finished block is kept. To go on: {again}\n"
-            ))?;
-            return Ok(Ending::Interrupted);
+            let said = "Interrupted; every finished block is kept. To go on";
+            printed = printed.and_then(|()| self.program.warn(&format!("\n{said}: {again}\n")));
         }
-        Ok(Ending::of(findings))
+        match printed {
+            // All is kept; the reader of the output has seen enough.
+            Err(LabError::Output(error)) if error.kind() == BrokenPipe => Ok(ending),
+            printed => printed.map(|()| ending),
+        }
     }
 }
 
