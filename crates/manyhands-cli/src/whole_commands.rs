@@ -8,6 +8,7 @@ use manyhands_lab::{
     Case, Experiment,
     console::{self, Ending},
     launcher::Launcher,
+    plain::steers,
     record::Head,
 };
 use std::{
@@ -51,10 +52,14 @@ impl WholeCommands {
     pub(crate) fn run(&self, run: Run) -> Result<Ending, Failure> {
         for command in &self.commands {
             // The run is resumed by what stands in its report, so an escape would not do.
-            if line(command).chars().any(char::is_control) {
+            let is_shown = |word: &str| !word.chars().any(steers);
+            if !command
+                .iter()
+                .all(|word| word.to_str().is_some_and(is_shown))
+            {
                 return Err(Failure::Arguments(
-                    "a command has control characters, which cannot stand in a report: put it in \
-                     a script"
+                    "a command has control characters, others that nobody sees, or is no UTF-8, which cannot \
+                     stand in a report: put it in a script"
                         .to_owned(),
                 ));
             }

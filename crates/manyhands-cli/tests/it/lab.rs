@@ -1,7 +1,11 @@
 //! The laboratory's commands from start to end.
 
 use crate::{check_refusal, json, manyhands, text, unread};
-use std::{fs, path::Path, process::Output};
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
 
 #[test]
 fn the_list_names_every_experiment_that_can_be_run() {
@@ -247,6 +251,19 @@ fn what_cannot_be_is_refused_in_one_line() {
     refused(&missing, "no-such-program");
     let steering = ["command", "--", "true", "\x1b[2J", "--vs", "true"];
     refused(&steering, "control characters");
+    // A run of it could neither be read back nor resumed.
+    let unseen = ["command", "--", "true", "a\u{200b}b", "--vs", "true"];
+    refused(&unseen, "nobody sees");
+    #[cfg(unix)]
+    {
+        use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+        let mut program = Command::new(env!("CARGO_BIN_EXE_manyhands"));
+        program
+            .args(["lab", "command", "--", "true"])
+            .arg(OsStr::from_bytes(b"\xff"));
+        let output = program.args(["--vs", "true"]).output().expect("it starts");
+        check_refusal(&output, "no UTF-8", "manyhands lab command");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::{
     machine::PinError,
+    plain::steers,
     record::{PoolState, Scale, Settings},
     store::Existing,
     system,
@@ -151,11 +152,14 @@ fn builds(asked: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
         if asked[..place].contains(build) {
             return Err(format!("'--build {shown}' is given twice"));
         }
-        if build.display().to_string().chars().any(char::is_control) {
-            return Err(format!("'--build {shown}' has control characters"));
+        let unusable = |error| format!("'--build {shown}' cannot be used: {error}");
+        let build = build.canonicalize().map_err(unusable)?;
+        match build.to_str() {
+            Some(name) if !name.chars().any(steers) => Ok(build),
+            _ => Err(format!(
+                "'--build {shown}' has characters that no report can show"
+            )),
         }
-        let build = build.canonicalize();
-        build.map_err(|error| format!("'--build {shown}' cannot be used: {error}"))
     });
     found.collect()
 }
