@@ -289,6 +289,17 @@ fn damaged_results_are_named_with_their_line() {
         printed.contains("lines 1 ") && printed.contains("E6"),
         "{printed}"
     );
+    // What is about an arm that the case does not have is left aside.
+    let block = text_of_events
+        .lines()
+        .find(|line| line.contains("checksum"));
+    let mut event: serde_json::Value = serde_json::from_str(block.expect("a block")).expect("JSON");
+    event["event"] = "memory".into();
+    event["arm"] = u32::MAX.into();
+    event["peak_bytes"] = 1.into();
+    fs::write(&events, format!("{text_of_events}{event}\n")).expect("the folder is writable");
+    let output = manyhands(&["lab", "report", path(&out)]);
+    assert!(is_done(&output), "{}", text(&output.stderr));
 }
 
 fn run(out: &Path, arguments: &[&str]) -> Output {

@@ -104,8 +104,8 @@ impl Director {
             let before = director.before;
             director.before += match event {
                 Event::Block { block, .. } => {
-                    let timed = block.samples.iter().map(|sample| sample.wall_nanos).sum();
-                    Duration::from_nanos(timed)
+                    let timed = block.samples.iter().map(|sample| sample.wall_nanos);
+                    Duration::from_nanos(timed.fold(0, u64::saturating_add))
                 }
                 Event::Piloted { pilot_nanos, .. } => Duration::from_nanos(*pilot_nanos),
                 _ => Duration::ZERO,
@@ -296,7 +296,7 @@ impl Director {
                 before: Duration::ZERO,
             }),
             (Event::Launched { launch, .. }, asked) => {
-                case.launches = case.launches.max(launch + 1);
+                case.launches = case.launches.max(launch.saturating_add(1));
                 if let Asked::Slot(slot) = asked {
                     self.slots[slot] = Some(Process {
                         launch: *launch,

@@ -30,7 +30,7 @@ pub(super) struct CaseEvents<'run> {
     pub(super) traces: Vec<(usize, usize, &'run CoreTrace)>,
 }
 
-/// Groups the events by experiment and case; those of cases that are not in the head, and blocks
+/// Groups the events by experiment and case; those of cases and arms that are not in the head, and blocks
 /// with fewer samples than arms, are left aside.
 pub(super) fn collect<'run>(head: &'run Head, events: &'run [Event]) -> Collected<'run> {
     let cards = head.experiments.iter().flat_map(|experiment| {
@@ -46,6 +46,7 @@ pub(super) fn collect<'run>(head: &'run Head, events: &'run [Event]) -> Collecte
         };
         let case = cases.entry(name).or_default();
         match event {
+            Event::Memory { arm, .. } | Event::Cores { arm, .. } if *arm >= card.arms.len() => {}
             Event::Piloted { .. } => {}
             Event::Launched {
                 clock_cost_nanos,

@@ -174,8 +174,8 @@ fn pool_per_call(samples: &[&Sample]) -> Option<[f64; 4]> {
     let counted: Vec<(PoolMeters, u32)> = samples.iter().filter_map(counted).collect();
     let calls: f64 = counted.iter().map(|(_, calls)| f64::from(*calls)).sum();
     let per_call = |counter: fn(&PoolMeters) -> u64| {
-        let all: u64 = counted.iter().map(|(pool, _)| counter(pool)).sum();
-        all as f64 / calls
+        let all: f64 = counted.iter().map(|(pool, _)| counter(pool) as f64).sum();
+        all / calls
     };
     (calls > 0.0).then(|| {
         [
