@@ -4,11 +4,11 @@ use crate::meant::Inspect;
 use crate::output::Failure;
 #[cfg(unix)]
 use manyhands_inspect::stacks::Frames;
-use manyhands_lab::console::Ending;
+use manyhands_lab::console::{Ending, Printing};
 
 /// Shows the program as was meant.
 #[cfg(unix)]
-pub(crate) fn run(inspect: &Inspect) -> Result<Ending, Failure> {
+pub(crate) fn run(inspect: &Inspect, printing: Printing) -> Result<Ending, Failure> {
     use crate::meant::View;
 
     let socket = match &inspect.socket {
@@ -24,9 +24,10 @@ pub(crate) fn run(inspect: &Inspect) -> Result<Ending, Failure> {
             let trace =
                 manyhands_inspect::record_timeline(socket, tasks_max, length, TIMELINE_EVERY)
                     .map_err(Failure::Inspect)?;
-            std::fs::write(&file, trace)?;
+            let path = file.clone();
+            std::fs::write(&file, trace).map_err(|source| Failure::Files { path, source })?;
             let shown = file.display();
-            crate::output::print(&format!("wrote {shown}; Perfetto's page opens it\n"))?;
+            printing.remark(&format!("wrote {shown}; Perfetto's page opens it\n"))?;
         }
         #[cfg(feature = "page")]
         View::Page {
@@ -205,7 +206,7 @@ fn show_stacks(_: &std::path::Path, _: Frames, _: crate::meant::Form) -> Result<
 
 /// Nothing gets here, because no path is meant.
 #[cfg(not(unix))]
-pub(crate) fn run(_: &Inspect) -> Result<Ending, Failure> {
+pub(crate) fn run(_: &Inspect, _: Printing) -> Result<Ending, Failure> {
     unreachable!("`mean` refuses the command")
 }
 

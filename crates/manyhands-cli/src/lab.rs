@@ -165,8 +165,18 @@ fn program(companion: Companion, screen: Screen, printing: Printing) -> Program 
         screen,
         printing,
         build_arguments: &["lab", "list"],
-        going_on: |folder| format!("manyhands lab resume {}", folder.display()),
+        going_on,
     }
+}
+
+/// As one can type it.
+fn going_on(folder: &Path) -> String {
+    let folder = folder.display().to_string();
+    let quoted = shlex::try_quote(&folder);
+    format!(
+        "manyhands lab resume {}",
+        quoted.as_deref().unwrap_or(&folder)
+    )
 }
 
 /// Makes the reports of a run again.
@@ -282,6 +292,16 @@ mod tests {
         assert_eq!(known.claim, now);
         assert!(other.claim.as_ref().unwrap().parts.is_empty());
         assert_eq!(by_build.claim, None);
+    }
+
+    #[test]
+    fn the_command_that_goes_on_can_be_typed() {
+        let check = |folder: &str, expected: &str| {
+            let command = going_on(Path::new(folder));
+            assert_eq!(command, format!("manyhands lab resume {expected}"));
+        };
+        check("a/b", "a/b");
+        check("my results", "'my results'");
     }
 
     #[test]

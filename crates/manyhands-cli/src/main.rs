@@ -58,7 +58,7 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
     }
     match command {
         meant::Command::Tour(run) => tour::run(run),
-        meant::Command::Inspect(inspect) => inspect::run(&inspect),
+        meant::Command::Inspect(inspect) => inspect::run(&inspect, printing),
         meant::Command::List(ids, form) => lab::list(&ids, form),
         meant::Command::Run { ids, run } => lab::run(&ids, run),
         meant::Command::Resume(folder, damage) => lab::resume(&folder, damage, printing),

@@ -52,8 +52,8 @@ pub(crate) enum Failure {
     /// A command of the fleet ends without having done what it should.
     #[cfg(feature = "fleet")]
     Fleet(manyhands_fleet::FleetError),
-    /// Files cannot be written into a folder.
-    Files { folder: PathBuf, source: io::Error },
+    /// A file cannot be written, or files into a folder.
+    Files { path: PathBuf, source: io::Error },
     /// The terminal or pipe that reads the output is gone or broken.
     Output(io::Error),
 }
@@ -79,8 +79,8 @@ pub(crate) fn fail(failure: Failure, command: impl FnOnce() -> clap::Command) ->
         Failure::Inspect(error) => error.to_string(),
         #[cfg(feature = "fleet")]
         Failure::Fleet(error) => error.to_string(),
-        Failure::Files { folder, source } => {
-            format!("cannot write into '{}': {source}", folder.display())
+        Failure::Files { path, source } => {
+            format!("cannot write into '{}': {source}", path.display())
         }
         Failure::Output(error) => format!("cannot write the output: {error}"),
     };

@@ -19,9 +19,9 @@ pub(crate) fn completions(shell: Shell) -> Result<Ending, Failure> {
 }
 
 /// Writes a page for each command.
-pub(crate) fn manual(folder: PathBuf) -> Result<Ending, Failure> {
-    let pages = fs::create_dir_all(&folder)
-        .and_then(|()| clap_mangen::generate_to(Typed::command(), &folder));
-    pages.map_err(|source| Failure::Files { folder, source })?;
+pub(crate) fn manual(path: PathBuf) -> Result<Ending, Failure> {
+    let pages =
+        fs::create_dir_all(&path).and_then(|()| clap_mangen::generate_to(Typed::command(), &path));
+    pages.map_err(|source| Failure::Files { path, source })?;
     Ok(Ending::Good)
 }

@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -340,7 +340,7 @@ struct Page {
 #[expect(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
 impl Page {
     /// Of the program that listens there, with these arguments more.
-    fn of(path: &std::path::Path, arguments: &[&str]) -> Self {
+    fn of(path: &Path, arguments: &[&str]) -> Self {
         let child = Command::new(env!("CARGO_BIN_EXE_manyhands"))
             .args(["inspect", "--socket", path.to_str().unwrap()])
             .args(arguments)
@@ -442,15 +442,21 @@ fn a_timeline_of_a_program_is_written_as_a_trace() {
     let folder = tempfile::tempdir().unwrap();
     let path = program(&folder);
     let file = folder.path().join("timeline.json");
-    let arguments = ["inspect", "--seconds", "1", "--timeline"];
-    let output = Command::new(env!("CARGO_BIN_EXE_manyhands"))
-        .args(arguments)
-        .arg(&file)
-        .arg("--socket")
-        .arg(&path)
-        .output()
-        .unwrap();
+    let written = |file: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_manyhands"));
+        command.args(["inspect", "--quiet", "--seconds", "1", "--timeline"]);
+        let command = command.arg(file).arg("--socket").arg(&path);
+        command.output().unwrap()
+    };
+    let output = written(&file);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(text(&output.stdout), "", "nobody asked for a remark");
+    let output = written(&file.join("below"));
+    let err = text(&output.stderr);
+    assert!(
+        output.status.code() == Some(1) && err.contains("timeline.json/below"),
+        "{err}"
+    );
     let trace: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
