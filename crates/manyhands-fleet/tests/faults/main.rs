@@ -150,7 +150,7 @@ fn run_those_of_systems() {
         println!("skipped, the faults of processes: {error}");
         return;
     }
-    beside_each_other(&[
+    let others: &[(&str, fn())] = &[
         (
             "an agent that cannot write goes on with its run later",
             full_disk::an_agent_that_cannot_write_goes_on_with_its_run_later,
@@ -160,32 +160,8 @@ fn run_those_of_systems() {
             leases::leases_are_those_of_the_server_that_runs,
         ),
         (
-            "only known keys bring results",
-            credentials::only_known_keys_bring_results,
-        ),
-        (
-            "credentials that expire bring results until then",
-            signed::credentials_that_expire_bring_results_until_then,
-        ),
-        (
-            "a token brings one key and keys expire",
-            enrolment::a_token_brings_one_key_and_keys_expire,
-        ),
-        (
-            "a key opens only what its agent needs",
-            hostile_keys::a_key_opens_only_what_its_agent_needs,
-        ),
-        (
-            "an agent that floods stops no other",
-            hostile_keys::an_agent_that_floods_stops_no_other,
-        ),
-        (
             "a token and results come encrypted",
             encryption::a_token_and_results_come_encrypted,
-        ),
-        (
-            "a server with keys lets in nobody else, whatever was left before it",
-            hostile_keys::a_server_with_keys_lets_in_nobody_else_whatever_was_left_before_it,
         ),
         (
             "a joined server brings results encrypted",
@@ -220,11 +196,41 @@ fn run_those_of_systems() {
             "results come back once each when everything is killed",
             || killed::results_come_back_once_each(Size::SHORT),
         ),
-    ]);
+    ];
+    beside_each_other(&[OF_KEYS, others].concat());
     if env::args().any(|word| word == "--long") {
         run_the_long_ones();
     }
 }
+
+/// Those of a server that lets in only keys that it knows.
+#[cfg(unix)]
+const OF_KEYS: &[(&str, fn())] = &[
+    (
+        "only known keys bring results",
+        credentials::only_known_keys_bring_results,
+    ),
+    (
+        "credentials that expire bring results until then",
+        signed::credentials_that_expire_bring_results_until_then,
+    ),
+    (
+        "a token brings one key and keys expire",
+        enrolment::a_token_brings_one_key_and_keys_expire,
+    ),
+    (
+        "a key opens only what its agent needs",
+        hostile_keys::a_key_opens_only_what_its_agent_needs,
+    ),
+    (
+        "a server with keys lets in nobody else, whatever was left before it",
+        hostile_keys::a_server_with_keys_lets_in_nobody_else_whatever_was_left_before_it,
+    ),
+    (
+        "an agent that floods stops no other",
+        hostile_keys::an_agent_that_floods_stops_no_other,
+    ),
+];
 
 #[cfg(unix)]
 fn run_the_long_ones() {
