@@ -2,7 +2,7 @@
 //! or lets in only those whose keys it knows.
 //!
 //! A server of the fleet that was killed leaves its `nats-server` behind; the next one knows it by its name and uses it, or
-//! starts another one if that lets in everybody and this one must not.
+//! starts another one if that lets in everybody and this one must not, or is at another port: two would write the same files.
 
 use super::{
     Address, Nats,
@@ -14,6 +14,7 @@ use manyhands_lab::{clock::Stopwatch, run::Interrupt};
 use std::{
     env,
     fs::{self, File},
+    io::Read,
     net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -81,6 +82,7 @@ impl NatsServer {
             is_stale: false,
             child: None,
         };
+        server.leave_other_port()?;
         server.configure()?;
         if server.answers() {
             server.is_stale = true;
@@ -99,6 +101,41 @@ impl NatsServer {
                 Err(error)
             }
         }
+    }
+
+    /// Ends the one that was left at another port, and notes this one.
+    fn leave_other_port(&mut self) -> Result<(), FleetError> {
+        let path = self.folder.join(AT_PORT);
+        let noted = fs::read_to_string(&path).unwrap_or_default();
+        if let Ok(before) = noted.trim().parse::<u16>()
+            && before != self.port
+            && self.is_at(before)
+        {
+            self.signal("term");
+            let watch = Stopwatch::start();
+            while self.is_at(before) {
+                if watch.elapsed() > STOPPING {
+                    let reason = format!("the one that was left at port {before} does not end");
+                    return Err(FleetError::NatsServer { reason });
+                }
+                pause(STEP, &Interrupt::default());
+            }
+        }
+        fs::write(&path, self.port.to_string()).map_err(FleetError::file("write", &path))
+    }
+
+    /// Whether the server of this folder is at this port: each begins by its name, whomever it lets in.
+    fn is_at(&self, port: u16) -> bool {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let hear = || {
+            let mut stream = TcpStream::connect_timeout(&address, CONNECTING)?;
+            stream.set_read_timeout(Some(CONNECTING))?;
+            let mut said = [0; 4_096];
+            let length = stream.read(&mut said)?;
+            Ok::<_, std::io::Error>(String::from_utf8_lossy(&said[..length]).into_owned())
+        };
+        let name = format!("\"server_name\":\"{}\"", self.name);
+        hear().is_ok_and(|said| said.contains(&name))
     }
 
     /// Has another one take its place if it lets in everybody and must not: one that was started so reads no configuration.
@@ -306,6 +343,8 @@ const PROGRAM: &str = "nats-server";
 const LOG: &str = "nats-server.log";
 const CONFIG: &str = "nats.conf";
 const PID: &str = "nats-server.pid";
+/// A file with the port of the one that was started last.
+const AT_PORT: &str = "port";
 const STARTING: Duration = Duration::from_secs(20);
 const STOPPING: Duration = Duration::from_secs(5);
 const CONNECTING: Duration = Duration::from_secs(1);
@@ -341,6 +380,31 @@ mod tests {
             matches!(refused, FleetError::NatsServer { .. }),
             "{refused}"
         );
+    }
+
+    #[test]
+    fn one_that_was_left_at_another_port_ends_before_the_next_one_begins() {
+        let Ok(program) = find(None) else {
+            return;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let start = || {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = listener.local_addr().unwrap().port();
+            drop(listener);
+            let url = format!("nats://127.0.0.1:{port}");
+            let address = Address::parse(&url, &crate::engine::Keys::default()).unwrap();
+            NatsServer::start(program.clone(), folder.path(), port, None, &address).unwrap()
+        };
+        let mut killed = start();
+        let mut left = killed.child.take().unwrap();
+        let next = start();
+        let found = [killed.port, next.port].map(|port| next.is_at(port));
+        next.stop();
+        // It has ended already.
+        let _ = left.kill();
+        left.wait().unwrap();
+        assert_eq!(found, [false, true]);
     }
 
     #[test]
