@@ -7,6 +7,9 @@ use crate::sized;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Chain {
     Map,
+    Range,
+    Slices,
+    Ring,
     Filter,
     Sum,
     Min,
@@ -21,6 +24,9 @@ pub(crate) enum Chain {
 impl sized::Task for Chain {
     const ALL: &'static [Self] = &[
         Self::Map,
+        Self::Range,
+        Self::Slices,
+        Self::Ring,
         Self::Filter,
         Self::Sum,
         Self::Min,
@@ -39,6 +45,9 @@ impl sized::Task for Chain {
     fn name(self) -> &'static str {
         match self {
             Self::Map => "map",
+            Self::Range => "range",
+            Self::Slices => "slices",
+            Self::Ring => "ring",
             Self::Filter => "filter",
             Self::Sum => "sum",
             Self::Min => "min",
@@ -54,6 +63,9 @@ impl sized::Task for Chain {
     fn title(self) -> &'static str {
         match self {
             Self::Map => "Map and collect",
+            Self::Range => "A range, tripled and collected",
+            Self::Slices => "Two slices, one after the other, collected",
+            Self::Ring => "A queue, summed",
             Self::Filter => "Filter and collect",
             Self::Sum => "Filter, map and sum",
             Self::Min => "Map and minimum",

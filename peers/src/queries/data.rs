@@ -1,5 +1,6 @@
 //! The numbers of one case.
 
+use std::collections::VecDeque;
 use std::hint::black_box;
 use std::marker::PhantomData;
 
@@ -13,6 +14,8 @@ use crate::sized::{self, Case, Stopwatch, in_order};
 pub(crate) struct Data<C> {
     chain: Chain,
     values: Vec<u64>,
+    /// The same, where a queue is asked for; it begins in the middle of its room.
+    ring: VecDeque<u64>,
     contender: PhantomData<C>,
 }
 
@@ -20,9 +23,18 @@ impl<C: Queries> sized::Data for Data<C> {
     type Task = Chain;
 
     fn new(case: Case<Chain>) -> Self {
+        let values: Vec<u64> = (0..case.len as u64).map(mix).collect();
+        let mut ring = VecDeque::new();
+        if case.task == Chain::Ring {
+            ring.extend(&values[case.len / 2..]);
+            for &n in values[..case.len / 2].iter().rev() {
+                ring.push_front(n);
+            }
+        }
         Self {
             chain: case.task,
-            values: (0..case.len as u64).map(mix).collect(),
+            values,
+            ring,
             contender: PhantomData,
         }
     }
@@ -31,6 +43,12 @@ impl<C: Queries> sized::Data for Data<C> {
         let (values, len) = (&self.values[..], self.values.len());
         match self.chain {
             Chain::Map => in_order(&C::map(values)),
+            Chain::Range => in_order(&C::range(len)),
+            Chain::Slices => {
+                let both = C::slices(values, values).into_iter();
+                both.fold(0, |sum: u64, n| sum.wrapping_add(mix(n)))
+            }
+            Chain::Ring => C::ring(&self.ring),
             Chain::Filter => {
                 let kept = C::filter(values).into_iter();
                 kept.fold(0, |sum: u64, n| sum.wrapping_add(mix(n)))
@@ -56,6 +74,9 @@ impl<C: Queries> sized::Data for Data<C> {
         let (values, wanted, len) = (&self.values[..], self.wanted(), self.values.len());
         match self.chain {
             Chain::Map => stopwatch.time(|| C::map(black_box(values))),
+            Chain::Range => stopwatch.time(|| C::range(black_box(len))),
+            Chain::Slices => stopwatch.time(|| C::slices(black_box(values), black_box(values))),
+            Chain::Ring => stopwatch.time(|| C::ring(black_box(&self.ring))),
             Chain::Filter => stopwatch.time(|| C::filter(black_box(values))),
             Chain::Sum => stopwatch.time(|| C::sum(black_box(values))),
             Chain::Min => stopwatch.time(|| C::min(black_box(values))),

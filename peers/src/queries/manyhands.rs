@@ -1,5 +1,7 @@
 //! manyhands' queries on the default runtime, with and without order.
 
+use std::collections::VecDeque;
+
 use manyhands::query::prelude::{IntoParQuery, ParQuery};
 
 use crate::loops::sha512;
@@ -20,6 +22,20 @@ macro_rules! queries {
         impl Queries for $contender {
             fn map(values: &[u64]) -> Vec<u64> {
                 values.par_query().$order().map(|&n| mix(n)).collect()
+            }
+
+            fn range(len: usize) -> Vec<u64> {
+                let numbers = (0..len as u64).into_par_query().$order();
+                numbers.map(|n| n * 3).collect()
+            }
+
+            fn slices(first: &[u64], second: &[u64]) -> Vec<u64> {
+                let first = first.par_query().$order();
+                first.chain(second).copied().collect()
+            }
+
+            fn ring(values: &VecDeque<u64>) -> u64 {
+                values.par_query().$order().map(|&n| n >> 32).sum()
             }
 
             fn filter(values: &[u64]) -> Vec<u64> {

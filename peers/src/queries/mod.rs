@@ -1,6 +1,8 @@
 //! Queries: chains of operators over a slice or a range, as a first user writes them.
 //!
 //! - `map`: `mix` of each `u64`, collected in order: about 1 ns an item.
+//! - `range`, `slices`, `ring`: items that cost next to nothing, so that the form of the source is what is measured: a range,
+//!   tripled and collected; two slices, one after the other; a queue, summed.
 //! - `filter`: every other item, collected.
 //! - `sum`: of what is left of a map and a filter.
 //! - `min`: of a map.
@@ -26,6 +28,8 @@ mod orx;
 mod rayon;
 mod sequential;
 
+use std::collections::VecDeque;
+
 use manyhands_lab::contest::Arm;
 
 use crate::cli::Settings;
@@ -40,6 +44,21 @@ pub(crate) use case::Chain;
 pub(crate) trait Queries {
     /// `mix` of each value, in order.
     fn map(_values: &[u64]) -> Vec<u64> {
+        left_out()
+    }
+
+    /// Three times each number below `len`, in order.
+    fn range(_len: usize) -> Vec<u64> {
+        left_out()
+    }
+
+    /// The values of both; unordered contenders may give them in any order.
+    fn slices(_first: &[u64], _second: &[u64]) -> Vec<u64> {
+        left_out()
+    }
+
+    /// The sum of the values, all shifted.
+    fn ring(_values: &VecDeque<u64>) -> u64 {
         left_out()
     }
 
@@ -104,15 +123,50 @@ pub(crate) const ARMS: [Arm; 12] = [
     Arm::contender("orx-parallel").of(ORX),
     Arm::contender("itertools").of(&["sort", "least"]),
     Arm::contender("std-cached-key").of(&["sort", "least"]),
-    Arm::contender("dotnet-linq"),
-    Arm::contender("dotnet-plinq").of(UNORDERED),
-    Arm::contender("dotnet-plinq-ordered"),
+    Arm::contender("dotnet-linq").of(LINQ),
+    Arm::contender("dotnet-plinq").of(ORX),
+    Arm::contender("dotnet-plinq-ordered").of(LINQ),
 ];
 
-const UNORDERED: &[&str] = ORX;
+const UNORDERED: &[&str] = &[
+    "map",
+    "range",
+    "slices",
+    "ring",
+    "filter",
+    "sum",
+    "min",
+    "any",
+    "primes",
+    "hmac-sha512",
+    "sha512",
+    "sha256",
+    "sha1",
+    "md5",
+];
+/// All but the forms of a source.
+const LINQ: &[&str] = &[
+    "map",
+    "filter",
+    "sum",
+    "min",
+    "any",
+    "primes",
+    "sort",
+    "least",
+    "iterate",
+    "hmac-sha512",
+    "sha512",
+    "sha256",
+    "sha1",
+    "md5",
+];
 const LOOP: &[&str] = &["map", "hmac-sha512", "sha512", "sha256", "sha1", "md5"];
 const RAYON: &[&str] = &[
     "map",
+    "range",
+    "slices",
+    "ring",
     "filter",
     "sum",
     "min",

@@ -1,5 +1,7 @@
 //! rayon's parallel iterators on the global pool, as a first user writes them.
 
+use std::collections::VecDeque;
+
 use rayon::prelude::{
     IntoParallelIterator, IntoParallelRefIterator, ParallelIterator, ParallelSliceMut,
 };
@@ -14,6 +16,18 @@ pub(crate) struct Rayon;
 impl Queries for Rayon {
     fn map(values: &[u64]) -> Vec<u64> {
         values.par_iter().map(|&n| mix(n)).collect()
+    }
+
+    fn range(len: usize) -> Vec<u64> {
+        (0..len as u64).into_par_iter().map(|n| n * 3).collect()
+    }
+
+    fn slices(first: &[u64], second: &[u64]) -> Vec<u64> {
+        first.par_iter().chain(second).copied().collect()
+    }
+
+    fn ring(values: &VecDeque<u64>) -> u64 {
+        values.par_iter().map(|&n| n >> 32).sum()
     }
 
     fn filter(values: &[u64]) -> Vec<u64> {

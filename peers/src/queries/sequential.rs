@@ -1,5 +1,7 @@
 //! The standard library's iterators: what every contender must beat.
 
+use std::collections::VecDeque;
+
 use crate::loops::sha512;
 use crate::mix::mix;
 use crate::queries::Queries;
@@ -11,6 +13,18 @@ pub(crate) struct Sequential;
 impl Queries for Sequential {
     fn map(values: &[u64]) -> Vec<u64> {
         values.iter().map(|&n| mix(n)).collect()
+    }
+
+    fn range(len: usize) -> Vec<u64> {
+        (0..len as u64).map(|n| n * 3).collect()
+    }
+
+    fn slices(first: &[u64], second: &[u64]) -> Vec<u64> {
+        first.iter().chain(second).copied().collect()
+    }
+
+    fn ring(values: &VecDeque<u64>) -> u64 {
+        values.iter().map(|&n| n >> 32).sum()
     }
 
     fn filter(values: &[u64]) -> Vec<u64> {
