@@ -4,10 +4,9 @@
 //! Cargo would build every archive with all that it depends on once more. Here the archives are unpacked to a
 //! workspace of their own, and checked with what earlier steps have made of the other crates.
 
-use anyhow::{Result, ensure};
-
 use crate::command::Invocation;
 use crate::workspace;
+use anyhow::{Result, ensure};
 
 pub(crate) fn run() -> Result<()> {
     let folder = workspace::target_subdir("package");
@@ -19,14 +18,14 @@ pub(crate) fn run() -> Result<()> {
     }
     pack.run()?;
     let names = workspace::names(&folder, ".crate")?;
-    ensure!(
-        names.len() == CRATES.split(' ').count(),
-        "not one archive a crate: {names:?}"
-    );
+    let count = CRATES.split(' ').count();
+    ensure!(names.len() == count, "not one archive a crate: {names:?}");
     for name in &names {
         // All archives have the same times in them, by which cargo would take new files for those of the last run.
         let unpack = Invocation::new("tar --extract --touch --file").arg(format!("{name}.crate"));
         unpack.folder(&folder).run()?;
+        let has_licence = folder.join(name).join("LICENSE-MIT").exists();
+        ensure!(has_licence, "{name} has no licence");
     }
     workspace::write(folder.join("Cargo.toml"), manifest(&names))?;
     workspace::copy_file("Cargo.lock", folder.join("Cargo.lock"))?;
@@ -37,8 +36,8 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// The crates that are published.
-const CRATES: &str = "manyhands manyhands-wire manyhands-lab manyhands-page manyhands-inspect manyhands-metrics manyhands-nats manyhands-fleet \
-                      manyhands-cluster manyhands-cli";
+const CRATES: &str = "manyhands manyhands-wire manyhands-lab manyhands-page manyhands-inspect manyhands-metrics \
+                      manyhands-nats manyhands-fleet manyhands-cluster manyhands-cli";
 
 /// Of a workspace of these folders, each with its name and version, in which each crate depends on the others in it.
 fn manifest(folders: &[impl AsRef<str> + std::fmt::Debug]) -> String {
