@@ -118,11 +118,10 @@ pub struct Nats(Arc<Shared>);
 
 /// Whom a server lets in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Door {
+pub(super) enum LetsIn {
     /// Those with a key or a certificate that it knows.
-    Closed,
-    /// Everybody.
-    Open,
+    Known,
+    Everybody,
 }
 
 struct Shared {
@@ -262,13 +261,13 @@ impl Nats {
     }
 
     /// The name that the server gives itself, once connected, and whom it lets in.
-    pub(super) fn server(&self) -> Option<(String, Door)> {
+    pub(super) fn server(&self) -> Option<(String, LetsIn)> {
         let info = self.0.client.try_server_info()?;
-        let door = match info.auth_required {
-            true => Door::Closed,
-            false => Door::Open,
+        let lets_in = match info.auth_required {
+            true => LetsIn::Known,
+            false => LetsIn::Everybody,
         };
-        Some((info.server_name, door))
+        Some((info.server_name, lets_in))
     }
 }
 

@@ -1,12 +1,13 @@
 //! A `nats-server` that belongs to a folder: found, started, started again when it has died. It listens on loopback only,
 //! or lets in only those whose keys it knows.
 //!
-//! A server of the fleet that was killed leaves its `nats-server` behind; the next one knows it by its name and uses it, or
-//! starts another one if that lets in everybody and this one must not, or is at another port: two would write the same files.
+//! A server of the fleet that was killed leaves its `nats-server` behind; the next one knows it by its name and uses it. If
+//! that lets in everybody and must not, or is at another port, the next one ends it and starts another: two would write the
+//! same files.
 
 use super::{
     Address, Nats,
-    nats::Door,
+    nats::LetsIn,
     nats_config::{Guarded, User},
 };
 use crate::{FleetError, time::pause};
@@ -82,7 +83,7 @@ impl NatsServer {
             is_stale: false,
             child: None,
         };
-        server.leave_other_port()?;
+        server.end_at_other_port()?;
         server.configure()?;
         if server.answers() {
             server.is_stale = true;
@@ -91,7 +92,7 @@ impl NatsServer {
         }
         match server
             .wait(address)
-            .and_then(|door| server.close(door, address))
+            .and_then(|lets_in| server.replace_if_open(lets_in, address))
         {
             Ok(()) => Ok(server),
             Err(error) => {
@@ -103,9 +104,9 @@ impl NatsServer {
         }
     }
 
-    /// Ends the one that was left at another port, and notes this one.
-    fn leave_other_port(&mut self) -> Result<(), FleetError> {
-        let path = self.folder.join(AT_PORT);
+    /// Ends the one that was left at another port, and notes the port of this one.
+    fn end_at_other_port(&mut self) -> Result<(), FleetError> {
+        let path = self.folder.join(PORT);
         let noted = fs::read_to_string(&path).unwrap_or_default();
         if let Ok(before) = noted.trim().parse::<u16>()
             && before != self.port
@@ -124,7 +125,7 @@ impl NatsServer {
         fs::write(&path, self.port.to_string()).map_err(FleetError::file("write", &path))
     }
 
-    /// Whether the server of this folder is at this port: each begins by its name, whomever it lets in.
+    /// Whether the one of this folder is at this port: each says its name first, whomever it lets in.
     fn is_at(&self, port: u16) -> bool {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let hear = || {
@@ -138,9 +139,9 @@ impl NatsServer {
         hear().is_ok_and(|said| said.contains(&name))
     }
 
-    /// Has another one take its place if it lets in everybody and must not: one that was started so reads no configuration.
-    fn close(&mut self, door: Door, address: &Address) -> Result<(), FleetError> {
-        if self.guarded.is_none() || door == Door::Closed {
+    /// Ends it and starts another one if it lets in everybody and must not: one that was started so reads no configuration.
+    fn replace_if_open(&mut self, lets_in: LetsIn, address: &Address) -> Result<(), FleetError> {
+        if self.guarded.is_none() || lets_in == LetsIn::Known {
             return Ok(());
         }
         self.signal("term");
@@ -150,8 +151,8 @@ impl NatsServer {
         }
         self.spawn()?;
         match self.wait(address)? {
-            Door::Closed => Ok(()),
-            Door::Open => Err(FleetError::NatsServer {
+            LetsIn::Known => Ok(()),
+            LetsIn::Everybody => Err(FleetError::NatsServer {
                 reason: "the one that was left here lets in everybody, and does not end".to_owned(),
             }),
         }
@@ -294,15 +295,15 @@ impl NatsServer {
         TcpStream::connect_timeout(&address, CONNECTING).is_ok()
     }
 
-    /// Waits until it answers under its own name. Whom it lets in.
-    fn wait(&mut self, address: &Address) -> Result<Door, FleetError> {
+    /// Waits until it answers under its own name; then whom it lets in.
+    fn wait(&mut self, address: &Address) -> Result<LetsIn, FleetError> {
         let connection = Nats::connect(address)?;
         let watch = Stopwatch::start();
         let never = Interrupt::default();
         let wrong = |reason: String| FleetError::NatsServer { reason };
         while watch.elapsed() < STARTING {
             match connection.server() {
-                Some((name, door)) if name == self.name => return Ok(door),
+                Some((name, lets_in)) if name == self.name => return Ok(lets_in),
                 Some(_) => {
                     let port = self.port;
                     return Err(wrong(format!(
@@ -344,7 +345,7 @@ const LOG: &str = "nats-server.log";
 const CONFIG: &str = "nats.conf";
 const PID: &str = "nats-server.pid";
 /// A file with the port of the one that was started last.
-const AT_PORT: &str = "port";
+const PORT: &str = "port";
 const STARTING: Duration = Duration::from_secs(20);
 const STOPPING: Duration = Duration::from_secs(5);
 const CONNECTING: Duration = Duration::from_secs(1);
