@@ -132,8 +132,7 @@ const PLACES_MAX: usize = 2;
 pub(crate) mod tests {
     use super::{METHODS_MAX, SEGMENTS_MAX};
     use crate::graph::Graph;
-    use crate::stacks::Frame;
-    use crate::stacks::{FrameKind, Stacks, ThreadStack};
+    use crate::stacks::{Frame, FrameKind, Stacks, ThreadStack};
     use crate::svg::draw;
 
     /// A worker with these functions, the innermost first.

@@ -1,5 +1,5 @@
-//! The lines between a program of `manyhands` and those that look at it, as types: what it does, what is asked of it, and
-//! the sentences that it makes of it.
+//! The lines between a program of `manyhands` and those that look at it, as types: what is asked of it, and what it
+//! answers.
 //!
 //! They are described in `docs/inspect-protocol.md` of the repository. The library writes them, and `manyhands-inspect`
 //! reads them. A field that an older program does not send has a default here; what is not known is ignored.

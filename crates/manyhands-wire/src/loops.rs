@@ -46,8 +46,8 @@ pub struct LoopReport {
     pub blocks: u64,
     /// How many threads have run items; of an async loop, how many calls were in flight at most.
     pub runners: usize,
-    /// How many threads could have run it at once, fewer than `runners` where one was added for another that blocked; 1 if it was not opened to others. Of an async loop, how many calls could
-    /// at its end.
+    /// How many threads could have run it at once, fewer than `runners` where one was added for another that blocked; 1 if
+    /// it was not opened to others. Of an async loop, how many calls could at its end.
     pub threads: usize,
     /// Microseconds that the call took.
     pub elapsed_us: u64,

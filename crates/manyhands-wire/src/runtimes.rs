@@ -78,7 +78,7 @@ pub struct Starvation {
     pub text: String,
 }
 
-/// A channel.
+/// A channel that has ends and was made while recording was open; none of `broadcast` or `watch`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Channel {
     /// Its number in the process.

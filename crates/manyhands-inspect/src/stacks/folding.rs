@@ -107,8 +107,7 @@ fn is_system_s(function: &str, module: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{FrameKind, Shown, crate_of, kind_of, shown, summary};
-    use crate::stacks::Frame;
-    use crate::stacks::Frames;
+    use crate::stacks::{Frame, Frames};
 
     fn frames(functions: &[&str]) -> Vec<Frame> {
         let frame = |function: &&str| Frame {

@@ -209,8 +209,7 @@ const PLACES_MAX: usize = 4;
 #[cfg(test)]
 mod tests {
     use super::{merged_text, stacks_text};
-    use crate::stacks::Frame;
-    use crate::stacks::{FrameKind, Frames, Stacks, ThreadStack};
+    use crate::stacks::{Frame, FrameKind, Frames, Stacks, ThreadStack};
 
     fn frame(function: &str, line: Option<u32>, kind: FrameKind) -> Frame {
         Frame {

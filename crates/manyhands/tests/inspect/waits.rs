@@ -555,9 +555,9 @@ fn each_tick_of_an_interval_is_a_wait_of_its_own() {
     });
     until(|| {
         let task = waiting("since: ticks");
-        let waiting = Duration::from_micros(task.waits[0].waiting_us);
-        let in_state = Duration::from_micros(task.in_state_us);
-        (task.polls > 3 && waiting < in_state + GAP).then_some(())
+        let since_begun = Duration::from_micros(task.waits[0].waiting_us);
+        let since_polled = Duration::from_micros(task.in_state_us);
+        (task.polls > 3 && since_begun < since_polled + GAP).then_some(())
     });
     ticks.abort();
 }

@@ -11,8 +11,8 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 /// Opens the recording, and reports each deadlock once on standard error, with its tasks and lines, at most `period` after
-/// it has come about; also each runtime that is [starved](crate::inspect::Snapshot::starvations) for 0.4 s or longer, once until it goes on.
-/// A second call does nothing, unless the first one failed.
+/// it has come about; also each runtime that is [starved](crate::inspect::Snapshot::starvations) for 0.4 s or longer, once
+/// until it goes on. A second call does nothing, unless the first one failed.
 ///
 /// # Cost
 /// A thread that looks twice in each `period`, which is at least 20 ms, at what is recorded of all tasks, and copies that of
@@ -73,8 +73,8 @@ struct Watchdog {
 }
 
 impl Watchdog {
-    /// The deadlocks that have not been returned before, in sentences. One that was, but is not found this time, as when something that
-    /// is not recorded has polled one of its tasks, is remembered as long as all its tasks are there.
+    /// The deadlocks that have not been returned before, in sentences. One that was, but is not found this time, as when
+    /// something that is not recorded has polled one of its tasks, is remembered as long as all its tasks are there.
     fn look(&mut self, now: SeenTasks, is_there: impl Fn(TaskNumber) -> bool) -> Vec<String> {
         self.reported
             .retain(|ring| ring.iter().all(|&task| is_there(task)));

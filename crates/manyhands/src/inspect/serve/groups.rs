@@ -42,8 +42,9 @@ struct Group {
 #[derive(Debug, Default)]
 struct Counted {
     groups: Vec<(Key, Group)>,
+    /// Where in `groups` each is.
     places: HashMap<Key, usize>,
-    /// The place of that of the last task: tasks that were spawned one after the other lie side by side in the table, and are
+    /// The place of the last task's group: tasks that were spawned one after the other lie side by side in the table, and are
     /// alike more often than not.
     last: usize,
 }

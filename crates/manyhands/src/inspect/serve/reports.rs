@@ -22,30 +22,30 @@ pub(super) fn line(kept: &KeptReport, now: u64) -> Line {
         blocks: report.blocks(),
         runners: calls.map_or(report.runners.len(), |calls| calls.most_at_once),
         threads: report.threads,
-        elapsed_us: whole(report.elapsed),
-        busy_us: whole(report.worked()),
-        alone_us: whole(report.alone_for()),
+        elapsed_us: as_micros(report.elapsed),
+        busy_us: as_micros(report.worked()),
+        alone_us: as_micros(report.alone_for()),
         imbalance_percent: percent(report.imbalance()),
         in_flight: calls.map(|calls| InFlight {
             first: calls.first_at_once,
             most: calls.most_at_once,
             mean_percent: percent(report.mean_runners()),
             limit: word(calls.limit),
-            first_us: whole(calls.took_first),
-            last_us: whole(calls.took_last),
+            first_us: as_micros(calls.took_first),
+            last_us: as_micros(calls.took_last),
         }),
         calls: kept.calls,
         ended_us: micros(now.saturating_sub(kept.ended)),
     })
 }
 
-/// In microseconds.
-fn whole(duration: Duration) -> u64 {
+/// As many as can be counted.
+fn as_micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// A ratio, which is not negative.
 fn percent(ratio: f64) -> u64 {
     // A hundred milliseconds for a ratio of one.
-    whole(Duration::from_millis(100).mul_f64(ratio)) / 1_000
+    as_micros(Duration::from_millis(100).mul_f64(ratio)) / 1_000
 }

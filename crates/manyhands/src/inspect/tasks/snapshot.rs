@@ -38,7 +38,7 @@ pub struct Snapshot {
     pub loops: Vec<Loop>,
     /// The channels that exist, the oldest first.
     pub channels: Vec<Channel>,
-    /// Of the same tasks.
+    /// The records of these tasks, in which deadlocks are looked for.
     pub(in crate::inspect) seen: SeenTasks,
 }
 

@@ -200,10 +200,12 @@ pub(crate) fn body_name(consumer: &'static str) -> &'static str {
     closure.or_else(|| others.next()).unwrap_or(consumer)
 }
 
+/// A number of ticks as a time.
 pub(crate) fn elapsed(ticks: u64) -> Duration {
     Duration::from_nanos(clock::nanos_in(ticks))
 }
 
+/// A number of ticks in microseconds.
 pub(crate) fn micros(ticks: u64) -> u64 {
     clock::nanos_in(ticks) / 1_000
 }

@@ -12,8 +12,7 @@
 
 use crate::recording::AloneBecause;
 use crate::recording::enabled::loops::last_reports as loop_reports;
-use crate::recording::enabled::loops::part::body_name;
-use crate::recording::enabled::loops::part::{Call, Part, Parts, Phase};
+use crate::recording::enabled::loops::part::{Call, Part, Parts, Phase, body_name};
 use crate::recording::enabled::{LoopReport, Site, TrialReport, current, elapsed, micros};
 use crate::recording::loop_observer::{LoopObserver, RunnerObserver};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

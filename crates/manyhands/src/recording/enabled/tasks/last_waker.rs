@@ -1,6 +1,5 @@
-//! With the feature: which task or thread has woken a task last, as far as that is known.
-//!
-//! Only a thread that waits in tokio's driver is known as such, by a mark.
+//! With the feature: whether a thread that wakes a task waits in tokio's driver. More is not known of who has woken a task
+//! last.
 //!
 //! Not here: when a wake is recorded (`hooks.rs`), and the wait (`integrations::tokio_driver`).
 
