@@ -25,7 +25,8 @@ use std::ops::Range;
 /// A loop panics if a part gives fewer items than its length says, or if it is asked for more and gives them.
 ///
 /// # Examples
-/// A ring buffer's two halves, of which a loop and a query run over all items:
+/// The two halves of a ring buffer, such as a `VecDeque`, which is itself a source, too. A loop and a query run over all
+/// items:
 /// ```
 /// use manyhands::{parallel, query::prelude::*};
 ///

@@ -1,4 +1,5 @@
-//! The sources of loops that know positions, as sources of queries: slices, vectors, ranges, collections of other crates.
+//! The sources of loops that know positions, as sources of queries: slices, vectors, queues, ranges, collections of
+//! other crates.
 //!
 //! Unsafe: says which of them give one item at each position.
 
