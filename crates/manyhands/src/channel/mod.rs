@@ -86,7 +86,7 @@ pub(crate) use stream::{IntoIter, RecvStream};
 pub use weak_sender::WeakSender;
 pub use when_full::WhenFull;
 
-// What the files of this folder name of each other.
+// What the files of this folder name of each other, and how they wait.
 use crate::task::{PollWaker, WaitList, WaiterKey};
 use buffer::ItemBuffer;
 use future::{ChannelFuture, End, Operation, note_wait};

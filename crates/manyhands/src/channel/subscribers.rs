@@ -4,8 +4,9 @@
 //! Plain data, to be kept under a lock. A receiver joins the wait list when it finds nothing, and leaves when it finds
 //! something or gives up. A notification is only a hint to try again, so a receiver that gives up loses nothing.
 
-use crate::channel::PollWaker;
-use crate::channel::{CloseReason, End, Receives, RecvError, SendError, WaitList, WaiterKey};
+use crate::channel::{
+    CloseReason, End, PollWaker, Receives, RecvError, SendError, WaitList, WaiterKey,
+};
 use crate::job;
 use crate::sync::{ShortGuard, ShortLock};
 use std::ptr;

@@ -1,4 +1,4 @@
-//! A waker that is lent for a poll: it has no part of what it wakes, and its clones have.
+//! A waker that is lent for a poll: it holds no part of what it wakes; its clones do.
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;

@@ -278,6 +278,7 @@ impl RuntimeBuilder {
                 "{threads_max} threads are more than the {THREADS_MAX} a runtime can hold"
             )));
         }
+        // Not called again once it has panicked.
         let thread_names = self.thread_name.map_or_else(Vec::new, |name| {
             let own = |index| catch(|| name.0(index)).map_err(dispose);
             (0..threads_max)

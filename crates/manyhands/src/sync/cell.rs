@@ -1,4 +1,4 @@
-//! A cell whose accesses the models watch: loom's interface over the standard library's cell. The models have loom's own.
+//! A cell with the interface of loom's, over the standard library's. The models have loom's own, whose accesses they watch.
 //!
 //! Not a lock: the user's protocol decides which thread may touch the value, and when.
 //!

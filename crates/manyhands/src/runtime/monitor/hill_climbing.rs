@@ -145,8 +145,8 @@ impl HillClimber {
         }
     }
 
-    /// Takes a sample into account. Returns why the number of threads changes, if it does, and when to take the next sample: the
-    /// wave goes on, or the estimate has moved, because throughput followed the wave or did not.
+    /// Takes a sample into account. Returns why the number of threads changes, if it does, and when to take the next sample.
+    /// It changes because the wave goes on, or because the estimate has moved: throughput followed the wave or did not.
     fn climb(&mut self, sample: Sample) -> (ThreadChangeReason, Duration) {
         let pending = &mut self.pending;
         pending.elapsed += sample.elapsed;

@@ -75,7 +75,7 @@ impl CountedFlag {
 impl FlagCount {
     /// How many there are.
     pub(crate) fn read(&self) -> usize {
-        // SeqCst: I1; of the threads that run, those do not count that are blocked.
+        // SeqCst: I1, because a blocked thread gives room. The number of threads in short tasks is advice.
         self.0.load(Ordering::SeqCst)
     }
 
