@@ -217,15 +217,25 @@ impl<'scope> ScopeBase<'scope> {
 
     /// Runs the body and waits for all closures.
     fn complete<R>(&self, owner: Option<&WorkerThread>, body: impl FnOnce() -> R) -> R {
-        let value = halt_unwinding(body)
-            .map_err(|payload| self.keep(payload))
-            .ok();
-        // SAFETY: this frame waits for the latch below, and knows how to wake itself.
-        unsafe { CountLatch::decrement(&raw const self.running) };
-        match owner {
-            Some(worker) => worker.wait_until(self.running.latch()),
-            None => self.running.latch().wait_outside(),
-        }
+        let run = || {
+            let value = halt_unwinding(body).map_err(|payload| self.keep(payload));
+            // SAFETY: this frame waits for the latch below, and knows how to wake itself.
+            unsafe { CountLatch::decrement(&raw const self.running) };
+            value.ok()
+        };
+        let latch = self.running.latch();
+        let value = match owner {
+            Some(worker) => worker.around_scope(latch.id(), || {
+                let value = run();
+                worker.wait_until(latch);
+                value
+            }),
+            None => {
+                let value = run();
+                latch.wait_outside();
+                value
+            }
+        };
         let panic = self.first_panic().take();
         match (panic, value) {
             (Some(payload), _) => resume_unwind(payload),

@@ -151,14 +151,24 @@ impl WorkerThread {
 
     /// As [`push`](Self::push), of a scope's closure, which may stay when the job that spawns it has ended.
     pub(crate) fn push_spawned(&self, job: JobRef) {
-        let latch = job.awaited().latch;
-        let spawned_for = match self.spawned_for.get() {
-            0 => latch,
-            before if before == latch => latch,
-            _ => SEVERAL,
+        let here = match self.deque.is_empty() {
+            true => 0,
+            false => self.spawned_for.get(),
         };
-        self.spawned_for.set(spawned_for);
+        self.spawned_for.set(all_of(here, job.awaited().latch));
         self.push(job);
+    }
+
+    /// Runs `scope`, which waits for all closures that are awaited at `latch`: none of them is left afterwards.
+    pub(crate) fn around_scope<R>(&self, latch: usize, scope: impl FnOnce() -> R) -> R {
+        let below = self.spawned_for.replace(0);
+        let value = scope();
+        let left = match self.spawned_for.get() {
+            ended if ended == latch => 0,
+            left => left,
+        };
+        self.spawned_for.set(all_of(below, left));
+        value
     }
 
     /// Adds a job that nobody waits for. It is apart from the others, so that no waiter runs it; but not where this
@@ -380,6 +390,15 @@ pub enum Yield {
     Executed,
     /// There was none.
     Idle,
+}
+
+/// The latch for which closures of both are awaited.
+fn all_of(some: usize, others: usize) -> usize {
+    match (some, others) {
+        (0, latch) | (latch, 0) => latch,
+        (latch, other) if latch == other => latch,
+        _ => SEVERAL,
+    }
 }
 
 /// In place of a latch, for closures of more than one scope.

@@ -1,6 +1,6 @@
 //! Waits in waits: a waiting thread finds what it may help with, however deep that is.
 
-use rayon_core::{ThreadPool, ThreadPoolBuilder};
+use rayon_core::{Scope, ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -103,6 +103,38 @@ fn a_thread_that_waits_for_a_scope_helps_with_one_of_several_closures_that_anoth
             deadline.spin_until(|| has_begun.load(Ordering::Acquire));
         });
     });
+}
+
+/// Closures `first` and `second` run on the other thread, in this order, above one more that waits there. `second` is part of
+/// what the scope's own thread waits for.
+fn help_behind(first: impl Fn(&Scope<'_>) + Sync, second: impl Fn() + Sync, deadline: Deadline) {
+    let has_begun = &AtomicBool::new(false);
+    let (first, second) = (&first, &second);
+    pool(2).install(|| {
+        rayon_core::scope(|scope| {
+            scope.spawn(move |scope| {
+                first(scope);
+                scope.spawn(|_| ());
+                scope.spawn(move |_| second());
+                scope.spawn(move |scope| {
+                    first(scope);
+                    has_begun.store(true, Ordering::Release);
+                });
+            });
+            deadline.spin_until(|| has_begun.load(Ordering::Acquire));
+        });
+    });
+}
+
+#[test]
+fn a_thread_that_waits_for_a_scope_helps_with_a_closure_behind_one_that_has_had_a_scope_of_its_own()
+{
+    let deadline = Deadline::new();
+    let scope_of_its_own = |_: &Scope<'_>| {
+        rayon_core::scope(|inner| (0..2).for_each(|_| inner.spawn(|_| ())));
+    };
+    let needs_two = || assert_eq!(descend(0, 1, deadline), 1);
+    help_behind(scope_of_its_own, needs_two, deadline);
 }
 
 /// Counts those who run at the same time, until they are `count`.
