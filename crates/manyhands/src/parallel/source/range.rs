@@ -54,29 +54,46 @@ where
 
 /// As [`Indices`], perhaps up to the type's highest value, which no range has.
 #[derive(Debug)]
-pub struct IndicesThrough<T> {
-    start: T,
-    len: u64,
-}
+pub struct IndicesThrough<T>(Indices<T>);
 
 // SAFETY: a position's index is a value, made at each request.
 unsafe impl<T: Integer> Indexed for IndicesThrough<T> {
     type Item = T;
 
     fn len(&self) -> u64 {
-        self.len
+        self.0.len
     }
 
     #[inline]
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = T> {
-        let first = self.start;
-        (start..end).map(move |position| first.plus(position))
+        IndicesAt(self.0.start, start..end)
     }
 
     #[inline]
     unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = T> {
-        let first = self.start;
-        (start..end).rev().map(move |position| first.plus(position))
+        IndicesAt(self.0.start, (start..end).rev())
+    }
+}
+
+/// The indices at these positions, counted from the first one. Not a `Map`, which takes each step of a leap.
+struct IndicesAt<T, P>(T, P);
+
+impl<T: Integer, P: Iterator<Item = u64>> Iterator for IndicesAt<T, P> {
+    type Item = T;
+
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        self.1.next().map(|position| self.0.plus(position))
+    }
+
+    #[inline]
+    fn nth(&mut self, left_out: usize) -> Option<T> {
+        let position = self.1.nth(left_out);
+        position.map(|position| self.0.plus(position))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.1.size_hint()
     }
 }
 
@@ -111,7 +128,7 @@ impl<T: Integer> Source for RangeInclusive<T> {
         } else {
             end.distance_from(start).saturating_add(1)
         };
-        ByPosition(IndicesThrough { start, len })
+        ByPosition(IndicesThrough(Indices { start, len }))
     }
 }
 
@@ -190,6 +207,29 @@ mod tests {
         check(&(u128::MAX..=u128::MAX).into_feed().0, &[u128::MAX]);
         check(&(-2..2_i32).into_feed().0, &[-2, -1, 0, 1]);
         check(&(253..u8::MAX).into_feed().0, &[253, 254]);
+    }
+
+    #[test]
+    fn a_leap_over_any_number_of_indices_takes_one_step() {
+        const LEAP: usize = usize::MAX / 2;
+        let all = (i64::MIN..=i64::MAX).into_feed().0;
+        let most = (i64::MIN..i64::MAX).into_feed().0;
+        let check = |mut indices: Box<dyn Iterator<Item = i64> + '_>, seen: [i64; 3]| {
+            let leaps = [indices.nth(LEAP), indices.nth(LEAP - 2), indices.next()];
+            assert_eq!(leaps, seen.map(Some));
+        };
+        let rising = [-1, i64::MAX - 2, i64::MAX - 1];
+        let falling = [-1, i64::MIN + 1, i64::MIN];
+        // SAFETY: indices are values; asking twice does no harm.
+        check(Box::new(unsafe { all.block(0, u64::MAX) }), rising);
+        // SAFETY: as above.
+        check(Box::new(unsafe { most.block(0, u64::MAX) }), rising);
+        // SAFETY: as above.
+        let backwards = unsafe { all.block_backwards(0, u64::MAX) };
+        check(Box::new(backwards), falling);
+        // SAFETY: as above.
+        let backwards = unsafe { most.block_backwards(0, u64::MAX) };
+        check(Box::new(backwards), falling);
     }
 
     #[test]
