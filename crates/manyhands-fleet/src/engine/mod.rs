@@ -10,6 +10,7 @@
 mod in_process;
 mod nats;
 mod nats_config;
+mod nats_names;
 pub mod nats_server;
 
 pub use in_process::InProcess;

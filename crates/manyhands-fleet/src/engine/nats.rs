@@ -10,6 +10,7 @@
 use super::{
     Delivery, Engine, Message, Queue,
     nats_config::{CLOCK, ENROLMENTS, JOBS, KEYS, RESULTS, inbox_of},
+    nats_names::{PLANS, consumer_of, queued_at, stream_of, subject_of},
 };
 use crate::{FleetError, Name, time};
 use async_nats::{
@@ -538,39 +539,6 @@ fn since_1970(time: DateTime) -> Duration {
     Duration::from_nanos(time.unix_timestamp_nanos().try_into().unwrap_or(0))
 }
 
-fn stream_of(queue: Queue) -> &'static str {
-    match queue {
-        Queue::Plans => PLANS,
-        Queue::Jobs { .. } => JOBS,
-        Queue::Results => RESULTS,
-        Queue::Enrolments => ENROLMENTS,
-    }
-}
-
-/// The beginning of the subjects of a queue; behind it is what a message is about.
-fn subject_of(queue: Queue) -> String {
-    let stream = stream_of(queue);
-    match queue {
-        Queue::Jobs { cpus: Some(cpus) } => format!("{stream}.{cpus}"),
-        _ => format!("{stream}.any"),
-    }
-}
-
-/// The queue of jobs in which a message with this subject is, and what it is about. `None` if nobody takes it from there:
-/// an agent's key has a way to put messages anywhere.
-fn queued_at(subject: &str) -> Option<(Queue, String)> {
-    let mut parts = subject.splitn(3, '.').skip(1);
-    let cpus = parts.next()?.parse().ok();
-    let (queue, about) = (Queue::Jobs { cpus }, parts.next()?);
-    let is_here = format!("{}.{about}", subject_of(queue)) == subject;
-    is_here.then(|| (queue, about.to_owned()))
-}
-
-fn consumer_of(queue: Queue) -> String {
-    format!("{}-each", subject_of(queue).replace('.', "-"))
-}
-
-const PLANS: &str = "manyhands-plans";
 /// Answers are of no use when all agents have read them; an agent that comes back later sends its run again.
 const KEYS_AGE: Duration = Duration::from_hours(30 * 24);
 const KEYS_BYTES_MAX: i64 = 64 << 20;
@@ -587,21 +555,3 @@ const DEADLINE: Duration = Duration::from_secs(5);
 const TRYING: Duration = Duration::from_secs(2);
 const PING: Duration = Duration::from_secs(20);
 const RECONNECT_MAX: Duration = Duration::from_secs(2);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_job_is_where_agents_take_it_from_or_nowhere() {
-        for cpus in [None, Some(2)] {
-            let queue = Queue::Jobs { cpus };
-            let subject = format!("{}.p.0", subject_of(queue));
-            assert_eq!(queued_at(&subject), Some((queue, "p.0".to_owned())));
-        }
-        for size in ["other", "02", "+2", ""] {
-            assert_eq!(queued_at(&format!("{JOBS}.{size}.p.0")), None, "{size}");
-        }
-        assert_eq!(queued_at(JOBS), None);
-    }
-}

@@ -111,18 +111,26 @@ impl NatsServer {
         if let Ok(before) = noted.trim().parse::<u16>()
             && before != self.port
             && self.is_at(before)
+            && !self.ends(|| !self.is_at(before))
         {
-            self.signal("term");
-            let watch = Stopwatch::start();
-            while self.is_at(before) {
-                if watch.elapsed() > STOPPING {
-                    let reason = format!("the one that was left at port {before} does not end");
-                    return Err(FleetError::NatsServer { reason });
-                }
-                pause(STEP, &Interrupt::default());
-            }
+            let reason = format!("the one that was left at port {before} does not end");
+            return Err(FleetError::NatsServer { reason });
         }
         fs::write(&path, self.port.to_string()).map_err(FleetError::file("write", &path))
+    }
+
+    /// Asks the one of this folder to end. Returns whether it has, which is waited for some seconds.
+    fn ends(&self, mut has_ended: impl FnMut() -> bool) -> bool {
+        // If it cannot be asked, it has not ended in time.
+        let _ = self.signal("term");
+        let watch = Stopwatch::start();
+        while !has_ended() {
+            if watch.elapsed() > STOPPING {
+                return false;
+            }
+            pause(STEP, &Interrupt::default());
+        }
+        true
     }
 
     /// Whether the one of this folder is at this port: each says its name first, whomever it lets in.
@@ -144,11 +152,8 @@ impl NatsServer {
         if self.guarded.is_none() || lets_in == LetsIn::Known {
             return Ok(());
         }
-        self.signal("term");
-        let watch = Stopwatch::start();
-        while self.answers() && watch.elapsed() < STOPPING {
-            pause(STEP, &Interrupt::default());
-        }
+        // If it does not end, the next wait says so.
+        self.ends(|| !self.answers());
         self.spawn()?;
         match self.wait(address)? {
             LetsIn::Known => Ok(()),
@@ -176,12 +181,12 @@ impl NatsServer {
     /// Asks it to end and waits for that.
     pub(crate) fn stop(mut self) {
         // If it cannot be asked, it is killed below; one that another process started stays for the next server.
-        let _ = self.signal("term");
-        if let Some(child) = &mut self.child {
-            let watch = Stopwatch::start();
-            while watch.elapsed() < STOPPING && matches!(child.try_wait(), Ok(None)) {
-                pause(STEP, &Interrupt::default());
-            }
+        let mut child = self.child.take();
+        self.ends(|| {
+            let ended = |child: &mut Child| !matches!(child.try_wait(), Ok(None));
+            child.as_mut().is_none_or(ended)
+        });
+        if let Some(mut child) = child {
             let _ = child.kill();
             let _ = child.wait();
         }
