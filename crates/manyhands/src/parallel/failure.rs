@@ -128,18 +128,23 @@ impl<E> Gathered<E> {
     }
 
     /// Records the outcome of the body at `position`; returns its value if it has one.
+    #[inline]
     pub(crate) fn sort_out<T>(
         &self,
         position: u64,
         result: Result<Result<T, E>, Payload>,
     ) -> Option<T> {
-        let failure = match result {
+        match result {
             Ok(Ok(value)) => return Some(value),
-            Ok(Err(error)) => Failure::Error(error),
-            Err(payload) => Failure::Panic(PanicPayload::new(payload)),
-        };
-        lock(&self.0).push((position, failure));
+            Ok(Err(error)) => self.note(position, Failure::Error(error)),
+            Err(payload) => self.note(position, Failure::Panic(PanicPayload::new(payload))),
+        }
         None
+    }
+
+    #[cold]
+    fn note(&self, position: u64, failure: Failure<E>) {
+        lock(&self.0).push((position, failure));
     }
 
     /// `value` if nothing failed.
