@@ -30,6 +30,8 @@ pub(crate) struct CallSiteProfile {
     backoff: AtomicU32,
     hurt: AtomicU32,
     alone_below: AtomicU64,
+    /// Calls still to be shared before their first item.
+    shared: AtomicU32,
 }
 
 /// How a site's profile is found. The models have only its key.
@@ -76,6 +78,7 @@ impl CallSiteProfile {
         self.cost.store(0, Ordering::Relaxed);
         self.cost_alone.store(0, Ordering::Relaxed);
         self.cost_in_trial.store(0, Ordering::Relaxed);
+        self.shared.store(0, Ordering::Relaxed);
         self.set_history(History::default());
     }
 }
@@ -121,6 +124,22 @@ impl CallSiteProfile {
     /// A call that ran alone took so long that it was opened: no more calls are to be run alone.
     pub(crate) fn was_opened(&self) {
         self.set_history(History::default());
+    }
+
+    /// The next `calls` are to be shared before their first item.
+    pub(crate) fn share_next(&self, calls: u32) {
+        // Relaxed: advice.
+        self.shared.store(calls, Ordering::Relaxed);
+    }
+
+    /// Whether this call is one of those; counts it off.
+    pub(crate) fn must_be_shared(&self) -> bool {
+        // Relaxed, both: advice; two threads may count the same call.
+        let left = self.shared.load(Ordering::Relaxed);
+        if left > 0 {
+            self.shared.store(left - 1, Ordering::Relaxed);
+        }
+        left > 0
     }
 
     /// The cost of the last whole call that ran alone, or 0.
@@ -247,6 +266,7 @@ global! {
             backoff: AtomicU32::new(0),
             hurt: AtomicU32::new(0),
             alone_below: AtomicU64::new(0),
+            shared: AtomicU32::new(0),
         }
     }; 1 << TABLE_BITS];
 }

@@ -148,7 +148,7 @@ pub(super) fn worth_a_wake() -> u64 {
 pub(crate) fn runners_max(degree: Option<usize>, workers: usize, helpers: HelperPolicy) -> usize {
     degree.unwrap_or(match helpers {
         HelperPolicy::WhenItPays => workers + RUNNERS_SPARE,
-        HelperPolicy::AtOnce => workers + RUNNERS_SPARE_AT_ONCE,
+        HelperPolicy::MayWait | HelperPolicy::AtOnce => workers + RUNNERS_SPARE_AT_ONCE,
     })
 }
 
@@ -284,9 +284,9 @@ const MUCH_SLOWER_PERCENT: u128 = 130;
 /// What one call has shown holds for calls of fewer items than this many times its own, and for costs up to as many times those
 /// known.
 const SIMILAR: u64 = 4;
-/// After this many calls alone, sharing is tried again,
-const BACKOFF_MAX: u32 = 64;
-/// and, where it was not much slower, after this time.
+/// After this many calls alone, sharing is tried again, and the other way round;
+pub(super) const BACKOFF_MAX: u32 = 64;
+/// sharing, where it was not much slower, also after this time.
 const BACKOFF_NANOS_MAX: u64 = 5_000_000;
 /// A program that makes a few short loops may still fork, or build its default runtime; one that makes many is better off
 /// with one.

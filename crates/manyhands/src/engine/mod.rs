@@ -135,8 +135,17 @@ impl SharingPlan<'_> {
 pub(crate) enum HelperPolicy {
     /// When it pays.
     WhenItPays,
-    /// Before the first item: bodies may wait for one another.
+    /// As that, but bodies may wait for one another: also when the monitor sees that the call goes on.
+    MayWait,
+    /// Before the first item, however short it is. Bodies may wait for one another.
     AtOnce,
+}
+
+impl HelperPolicy {
+    /// Whether bodies may wait for one another. Each then has a runner of its own.
+    fn may_wait(self) -> bool {
+        self != Self::WhenItPays
+    }
 }
 
 /// Where a loop is expected to end.
@@ -217,6 +226,7 @@ fn run_short<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     let whole = Whole {
         work: Loop { source, consumer },
         degree,
+        helpers: HelperPolicy::WhenItPays,
         site,
         observer,
     };
@@ -292,13 +302,12 @@ fn drive_long<O: LoopObserver>(
             let known = Rate(site.cost());
             let items = end - start;
             let begun = Begun::at(known);
-            if plan.helpers == HelperPolicy::AtOnce && plan.degree != Some(1) && items > 1 {
-                return shared_loop::share(rest, runner, plan, (site, observer), begun);
-            }
             let expected = known.ticks_for(items);
             let because = if plan.degree == Some(1) {
                 AloneBecause::OneAllowed
-            } else if site.must_run_alone(items) {
+            } else if items > 1 && must_share(plan, site) {
+                return shared_loop::share(rest, runner, plan, (site, observer), begun);
+            } else if !plan.helpers.may_wait() && site.must_run_alone(items) {
                 AloneBecause::SharingHurt
             } else if items > 1 && plan.pays_to_share(0, expected) {
                 return shared_loop::share(rest, runner, plan, (site, observer), begun);
@@ -311,6 +320,19 @@ fn drive_long<O: LoopObserver>(
             let _running = counts.then(current::enter_as_running);
             drive_alone(rest, runner, plan, (site, observer), because);
         });
+    }
+}
+
+/// Whether a call is shared before its first item, also if that does not pay. Bodies that may wait for one another begin alone
+/// only where the monitor can pass the others on in the middle of the first, and where that was not needed lately.
+fn must_share(plan: &SharingPlan<'_>, site: &CallSiteProfile) -> bool {
+    match plan.helpers {
+        HelperPolicy::WhenItPays => false,
+        HelperPolicy::MayWait => {
+            let is_unknown = site.cost() == 0;
+            is_unknown || !cost::spares_a_place(plan.degree) || site.must_be_shared()
+        }
+        HelperPolicy::AtOnce => true,
     }
 }
 
@@ -411,17 +433,25 @@ fn drive_alone<O: LoopObserver>(
     let whole = Whole {
         work,
         degree: plan.degree,
+        helpers: plan.helpers,
         site,
         observer,
     };
     let frame = Frame::new(whole, thread, number, (start, end), patience);
     let mut caller = Alone::enter(&frame, thread, start);
-    let mut begun = None;
-    while caller.next < end {
+    let may_wait = may_share && plan.helpers.may_wait() && openable;
+    // Nobody would open the call to those that a body waits for.
+    let mut begun = (may_wait && !caller.is_watched).then(|| Begun::at(known));
+    while begun.is_none() && caller.next < end {
         let from = caller.next;
         let to = end.min(from.saturating_add(probe.block));
         let rate = if may_share { probe.rate } else { known };
-        caller.run_to(to, cost::brief_block(rate.0), runner);
+        let block_max = if may_wait {
+            1
+        } else {
+            cost::brief_block(rate.0)
+        };
+        caller.run_to(to, block_max, runner);
         part.block(caller.next - from);
         if caller.next < to || to == end {
             break;

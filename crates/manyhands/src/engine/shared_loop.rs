@@ -146,15 +146,14 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
         contention: &mut Contention,
     ) {
         let OpenCall { slot, helper_slot } = place;
-        if self.helpers == HelperPolicy::AtOnce {
+        if self.helpers.may_wait() {
             slot.runtime().arm_monitor();
         }
         self.begin_wakes(slot);
         let mut rate = None;
         let mut role = match self.helpers {
             HelperPolicy::WhenItPays => Role::Owner(contention),
-            // Bodies may wait for one another.
-            HelperPolicy::AtOnce => Role::Bound,
+            HelperPolicy::MayWait | HelperPolicy::AtOnce => Role::Bound,
         };
         self.sharing.run_to_end(
             || {
@@ -218,7 +217,7 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
         runner: &mut dyn BlockRunner,
         role: &mut Role<'_>,
     ) -> Rate {
-        let may_wait = self.helpers == HelperPolicy::AtOnce;
+        let may_wait = self.helpers.may_wait();
         // A body that waits must not keep back runners that it waits for.
         let block_max = if may_wait { 1 } else { u32::MAX };
         let mut part = self.observer.runner(slot.worker());
@@ -345,7 +344,7 @@ impl<O: LoopObserver> HelpedWork for SharedLoop<'_, O> {
         self.is_helped.store(true, Ordering::Relaxed);
         self.wake_more(slot);
         // Bodies that may wait for one another keep their runners.
-        let may_leave = self.helpers == HelperPolicy::WhenItPays;
+        let may_leave = !self.helpers.may_wait();
         let mut attention = may_leave.then(|| YieldCheck::of(slot)).flatten();
         let mut role = attention.as_mut().map_or(Role::Bound, Role::Helper);
         self.work.with_runner(&mut |runner| {

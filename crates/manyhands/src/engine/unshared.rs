@@ -15,7 +15,9 @@
 
 use crate::call_site::CallSiteProfile;
 use crate::engine::shared_loop::{self, Begun};
-use crate::engine::{AnyLoop, BlockRunner, Rate, Rest, SharingPlan, cost, drive_alone};
+use crate::engine::{
+    AnyLoop, BlockRunner, HelperPolicy, Rate, Rest, SharingPlan, cost, drive_alone,
+};
 use crate::job::{
     Action, AggregatePanic, Job, JobKind, Latch, Payload, abort, catch, contain, value_or_resume,
 };
@@ -36,6 +38,7 @@ use std::sync::Arc;
 pub(super) struct Whole<'a, L, O> {
     pub(super) work: L,
     pub(super) degree: Option<usize>,
+    pub(super) helpers: HelperPolicy,
     pub(super) site: &'a CallSiteProfile,
     pub(super) observer: O,
 }
@@ -154,6 +157,7 @@ impl<'a, L: AnyLoop + 'a, O: LoopObserver> Frame<'a, L, O> {
             whole: Whole {
                 work: ptr::from_ref(&whole.work),
                 degree: whole.degree,
+                helpers: whole.helpers,
                 site: whole.site,
                 observer: whole.observer,
             },
@@ -224,7 +228,7 @@ pub(super) struct Alone<'f, 'a, L, O> {
     pub(super) next: u64,
     start: u64,
     /// A monitor opens the call if it goes on.
-    is_watched: bool,
+    pub(super) is_watched: bool,
 }
 
 impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
@@ -368,7 +372,8 @@ impl<O: LoopObserver> Fork<'_, O> {
     fn share(&self, runner: &mut dyn BlockRunner, degree: Option<usize>) {
         let Whole { site, observer, .. } = self.whole;
         let rest = Rest::of(self.work(), self.start, self.end);
-        let plan = SharingPlan::when_it_pays(degree);
+        let mut plan = SharingPlan::when_it_pays(degree);
+        plan.helpers = self.whole.helpers;
         // Nothing is known but that the items take much longer than was expected.
         let begun = Begun {
             rate: Rate::UNKNOWN,
@@ -381,6 +386,9 @@ impl<O: LoopObserver> Fork<'_, O> {
     #[inline(never)]
     fn finish(&self, runner: &mut dyn BlockRunner) {
         self.whole.site.was_opened();
+        if self.whole.helpers.may_wait() {
+            self.whole.site.share_next(cost::BACKOFF_MAX);
+        }
         match self.wait(&wait::for_stolen) {
             AfterWait::TakenBack => self.share(runner, self.whole.degree),
             AfterWait::Done => {

@@ -52,17 +52,13 @@ impl<E: Ending> Options<'_, E> {
         ending.conclude(Some(()))
     }
 
-    /// A loop over a few long items, which helpers may join before the first. Returns whether it was completed, not
-    /// cancelled.
+    /// A loop over a few items that may wait for one another and are expected to be long, until the calls of the site have been
+    /// short. Returns whether it was completed, not cancelled.
     #[track_caller]
-    pub(super) fn for_each_at_once<S: Source>(
-        &self,
-        source: S,
-        body: impl Fn(S::Item) + Sync,
-    ) -> bool {
+    pub(super) fn for_each_few<S: Source>(&self, source: S, body: impl Fn(S::Item) + Sync) -> bool {
         let ending = self.ending;
         let mut plan = self.plan();
-        plan.sharing.helpers = HelperPolicy::AtOnce;
+        plan.sharing.helpers = HelperPolicy::MayWait;
         let feed = source.into_feed();
         feed.drive(&mut ForEach { body, ending }, &plan, None);
         ending.cancelled().is_none()
@@ -70,7 +66,7 @@ impl<E: Ending> Options<'_, E> {
 
     /// The same for what bodies make of the items, in order; `None` if it was cancelled.
     #[track_caller]
-    pub(super) fn map_at_once<T: Send, R: Send>(
+    pub(super) fn map_few<T: Send, R: Send>(
         &self,
         items: Vec<T>,
         body: impl Fn(T) -> R + Sync,
@@ -78,7 +74,7 @@ impl<E: Ending> Options<'_, E> {
         let mut results = Vec::new();
         results.resize_with(items.len(), || None);
         let places: Vec<_> = items.into_iter().zip(&mut results).collect();
-        if !self.for_each_at_once(places, |(item, place)| *place = Some(body(item))) {
+        if !self.for_each_few(places, |(item, place)| *place = Some(body(item))) {
             return None;
         }
         results.into_iter().collect()

@@ -3,6 +3,7 @@
 use crate::engine::Ending;
 use crate::job::{catch, resume_all};
 use crate::parallel::Options;
+use crate::parallel::source::Source;
 use crate::sync::{Mutex, into_inner, lock};
 
 /// Closures to be invoked together: a tuple of 2 to 12, an array, or a vector. Sealed.
@@ -25,30 +26,37 @@ mod sealed {
 }
 
 /// A closure, then its result.
-struct Invocation<F, R>(Mutex<(Option<F>, Option<R>)>);
+struct Invocation<F, R> {
+    closure: Option<F>,
+    result: Option<R>,
+}
 
 impl<R, F: FnOnce() -> R> Invocation<F, R> {
     fn new(closure: F) -> Self {
-        Self(Mutex::new((Some(closure), None)))
-    }
-
-    fn run(&self) {
-        let closure = lock(&self.0).0.take();
-        let result = closure.map(|closure| closure());
-        lock(&self.0).1 = result;
-    }
-
-    fn into_result(self) -> Option<R> {
-        into_inner(self.0).1
+        Self {
+            closure: Some(closure),
+            result: None,
+        }
     }
 }
 
-/// Runs `run` for each of `0..count`, also if some of them panic. Helpers may join before the first: closures may wait
-/// for one another.
-fn run_all<E: Ending>(count: usize, options: &Options<'_, E>, run: impl Fn(usize) + Sync) {
+/// An [`Invocation`], whatever the closure's type.
+trait Run {
+    fn run(&mut self);
+}
+
+impl<R, F: FnOnce() -> R> Run for Invocation<F, R> {
+    fn run(&mut self) {
+        self.result = self.closure.take().map(|closure| closure());
+    }
+}
+
+/// Calls `run` for each of these, also if some of them panic. They may wait for one another. What `run` is tells the call sites
+/// apart.
+fn run_all<S: Source, E: Ending>(runs: S, options: &Options<'_, E>, run: impl Fn(S::Item) + Sync) {
     let panics = Mutex::new(Vec::new());
-    options.for_each_at_once(0..count, |index| {
-        if let Err(payload) = catch(|| run(index)) {
+    options.for_each_few(runs, |each| {
+        if let Err(payload) = catch(|| run(each)) {
             lock(&panics).push(payload);
         }
     });
@@ -61,9 +69,9 @@ impl<R: Send, F: FnOnce() -> R + Send> Invoke for Vec<F> {
     type Outputs = Vec<R>;
 
     fn invoke_all<E: Ending>(self, options: &Options<'_, E>) -> Option<Vec<R>> {
-        let places: Vec<_> = self.into_iter().map(Invocation::new).collect();
-        run_all(places.len(), options, |index| places[index].run());
-        places.into_iter().map(Invocation::into_result).collect()
+        let mut places: Vec<_> = self.into_iter().map(Invocation::new).collect();
+        run_all(&mut places, options, Invocation::run);
+        places.into_iter().map(|place| place.result).collect()
     }
 }
 
@@ -93,13 +101,10 @@ macro_rules! invoke_tuple {
                 self,
                 options: &Options<'_, Ended>,
             ) -> Option<Self::Outputs> {
-                let places = ($(Invocation::new(self.$index),)*);
-                let count = [$($index),*].len();
-                run_all(count, options, |index| match index {
-                    $($index => places.$index.run(),)*
-                    _ => unreachable!("there are {count} closures"),
-                });
-                Some(($(places.$index.into_result()?,)*))
+                let mut places = ($(Invocation::new(self.$index),)*);
+                let mut runs: [&mut (dyn Run + Send); _] = [$(&mut places.$index),*];
+                run_all(&mut runs, options, |run| run.run());
+                Some(($(places.$index.result?,)*))
             }
         }
     };

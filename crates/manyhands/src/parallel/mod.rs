@@ -236,9 +236,13 @@ pub fn map_reduce<S: Source, V: Send>(
 
 /// Invokes several closures, perhaps at the same time, and returns all results.
 ///
-/// Takes a tuple of 2 to 12 closures, an array, or a vector. All are run even if some panic. They may wait
-/// for one another by blocking, not by spinning: where too few workers are free, the runtime adds threads,
-/// within its limit, some milliseconds later. At most 126 more than there are workers run at once, unless a
+/// Takes a tuple of 2 to 12 closures, an array, or a vector. All are run even if some panic. As in [`for_each`], the caller runs
+/// those alone that are too short to be shared.
+///
+/// # Closures that wait
+/// They may wait for one another by blocking, not by spinning: where too few workers are free, the runtime adds threads,
+/// within its limit, some milliseconds later. Where calls were short before, a call that waits is shared about a millisecond
+/// after it has begun. At most 126 more than there are workers run at once, unless a
 /// [degree](Options::degree_of_parallelism) allows more. If the call is nested in eight others that are shared, its caller runs
 /// them one after the other.
 ///

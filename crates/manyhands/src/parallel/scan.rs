@@ -107,7 +107,7 @@ fn scan_all<T: Clone + Send, E: Ending>(
     let mut segments: Vec<_> = rest.chunks_mut(rest.len().div_ceil(runners + 1)).collect();
     let before = sums_before(&mut segments, first, scan, add, options)?;
     let segments = segments.into_iter().skip(1).zip(before).collect();
-    let mut sums = options.map_at_once(segments, |(segment, before)| scan(segment, before))?;
+    let mut sums = options.map_few(segments, |(segment, before)| scan(segment, before))?;
     let total = sums.pop();
     // First: the compiler leaks what is returned if a drop panics after that.
     drop(sums);
@@ -125,7 +125,7 @@ fn sums_before<T: Clone + Send, E: Ending>(
     let (_, others) = segments.split_last_mut()?;
     let begins = iter::once(Some(first)).chain(iter::repeat_with(|| None));
     let others = others.iter_mut().zip(begins).collect();
-    let mut before = options.map_at_once(others, |(segment, begin)| match begin {
+    let mut before = options.map_few(others, |(segment, begin)| match begin {
         Some(begin) => scan(segment, begin),
         None => sum(segment, add),
     })?;

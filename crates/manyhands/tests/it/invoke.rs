@@ -189,3 +189,47 @@ fn closures_may_wait_for_one_another_inside_a_task_and_a_loop() {
             .for_each(0..3, |_| waiting());
     });
 }
+
+/// Ten closures at one call site, which meet or end at once.
+fn invoke_ten(options: &Options<'_>, barrier: Option<&Barrier>) {
+    let meet = || {
+        if let Some(barrier) = barrier {
+            barrier.wait();
+        }
+    };
+    options.invoke(vec![meet; 10]);
+}
+
+#[test]
+fn closures_may_wait_for_one_another_where_calls_were_short() {
+    for workers in [1, 2, 4] {
+        on_runtime(workers, move |runtime| {
+            let any = Options::new().runtime(runtime);
+            let ten = any.degree_of_parallelism(10).unwrap();
+            for options in [&any, &ten] {
+                for _ in 0..300 {
+                    invoke_ten(options, None);
+                }
+                invoke_ten(options, Some(&Barrier::new(10)));
+                // The same in each body of a loop, one of which the loop's caller has begun when it is opened.
+                options.for_each(0..3, |_| invoke_ten(&Options::new(), None));
+                options.for_each(0..3, |_| {
+                    invoke_ten(&Options::new(), Some(&Barrier::new(10)));
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn two_closures_in_two_places_may_wait_for_one_another_where_calls_were_short() {
+    on_runtime(2, |runtime| {
+        let two = Options::new().runtime(runtime).degree_of_parallelism(2);
+        let two = two.unwrap();
+        let invoke = |barrier: Option<&Barrier>| {
+            two.invoke([(); 2].map(|()| move || barrier.map(Barrier::wait)));
+        };
+        (0..300).for_each(|_| invoke(None));
+        invoke(Some(&Barrier::new(2)));
+    });
+}

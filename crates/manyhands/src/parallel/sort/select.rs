@@ -81,11 +81,11 @@ fn part_shared<T: Send, E: Ending>(
     let runners = options.runners(estimate::workers());
     let segment_len = items.len().div_ceil(runners * SEGMENTS_PER_RUNNER).max(1);
     let segments = items.chunks_mut(segment_len).collect();
-    let lefts = options.map_at_once(segments, |segment| part(segment, is_left))?;
+    let lefts = options.map_few(segments, |segment| part(segment, is_left))?;
     let left = lefts.iter().sum();
     let swaps = swaps(items, left, segment_len, &lefts);
     options
-        .for_each_at_once(swaps, |(ours, theirs)| ours.swap_with_slice(theirs))
+        .for_each_few(swaps, |(ours, theirs)| ours.swap_with_slice(theirs))
         .then_some(left)
 }
 

@@ -28,7 +28,7 @@ pub(super) fn sort<T: Send, E: Ending>(
     let runners = options.runners(estimate::workers());
     let run_len = items.len().div_ceil((runners * 2).next_power_of_two());
     let runs = items.chunks_mut(run_len).collect::<Vec<_>>();
-    if !options.for_each_at_once(runs, |run| run.sort_by(compare)) {
+    if !options.for_each_few(runs, |run| run.sort_by(compare)) {
         return;
     }
     let piece_len = (items.len() / (runners * PIECES_PER_RUNNER)).max(PIECE_LEN_MIN);
@@ -37,7 +37,7 @@ pub(super) fn sort<T: Send, E: Ending>(
     while sorted_len < places.items.len() || places.is_second_live {
         let (from, to) = places.views();
         let merges = merges(from, to, sorted_len, piece_len, compare);
-        let written = options.map_at_once(merges, |merge| {
+        let written = options.map_few(merges, |merge| {
             let len = merge.out.len();
             merge.perform(compare);
             len

@@ -23,7 +23,7 @@ pub(super) fn sort<T: Send, E: Ending>(
     let len_max = (items.len() / (runners * SEGMENTS_PER_RUNNER)).max(SAMPLE_LEN);
     let (mut long, mut segments) = (vec![items], Vec::new());
     while !long.is_empty() {
-        let parted = options.map_at_once(long, |segment| part_around_middle(segment, compare));
+        let parted = options.map_few(long, |segment| part_around_middle(segment, compare));
         let Some(parted) = parted else { return };
         long = Vec::new();
         for (both, are_even) in parted {
@@ -36,7 +36,7 @@ pub(super) fn sort<T: Send, E: Ending>(
     }
     // The longest first: the short ones at the end balance the load.
     segments.sort_by_key(|segment| Reverse(segment.len()));
-    options.for_each_at_once(segments, |segment| segment.sort_unstable_by(compare));
+    options.for_each_few(segments, |segment| segment.sort_unstable_by(compare));
 }
 
 /// Partitions a segment in two, which are not sorted yet; items equal to the pivot, if there are many, are already where they
