@@ -3,7 +3,7 @@
 
 use chili::Scope;
 
-use crate::joins::{Joins, tree::Node};
+use crate::joins::{Joins, hash, tree::Node};
 
 pub(crate) struct Chili(Scope<'static>);
 
@@ -18,6 +18,12 @@ impl Joins for Chili {
 
     fn sum(&mut self, tree: &Node) -> u64 {
         sum(&mut self.0, tree)
+    }
+
+    fn invoke(&mut self) -> u64 {
+        let two = |scope: &mut Scope<'_>| scope.join(|_| hash(), |_| hash());
+        let ((a, b), (c, d)) = self.0.join(two, two);
+        a + b + c + d
     }
 }
 

@@ -4,7 +4,7 @@
 
 use forte::{ThreadPool, Worker};
 
-use crate::joins::{Joins, tree::Node};
+use crate::joins::{Joins, hash, tree::Node};
 
 static POOL: ThreadPool = ThreadPool::new();
 
@@ -24,6 +24,12 @@ impl Joins for Forte {
 
     fn sum(&mut self, tree: &Node) -> u64 {
         POOL.with_worker(|worker| sum(worker, tree))
+    }
+
+    fn invoke(&mut self) -> u64 {
+        let two = |worker: &Worker| worker.join(|_| hash(), |_| hash());
+        let ((a, b), (c, d)) = POOL.with_worker(|worker| worker.join(two, two));
+        a + b + c + d
     }
 }
 

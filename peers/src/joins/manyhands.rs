@@ -1,6 +1,8 @@
 //! `manyhands::join` on the default runtime.
 
-use crate::joins::{Joins, tree::Node};
+use manyhands::parallel;
+
+use crate::joins::{Joins, hash, tree::Node};
 
 #[derive(Debug)]
 pub(crate) struct Manyhands;
@@ -16,6 +18,10 @@ impl Joins for Manyhands {
 
     fn sum(&mut self, tree: &Node) -> u64 {
         sum(tree)
+    }
+
+    fn invoke(&mut self) -> u64 {
+        parallel::invoke([hash; 4]).into_iter().sum()
     }
 }
 

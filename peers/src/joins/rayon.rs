@@ -1,6 +1,6 @@
 //! `rayon::join` on the global pool.
 
-use crate::joins::{Joins, tree::Node};
+use crate::joins::{Joins, hash, tree::Node};
 
 #[derive(Debug)]
 pub(crate) struct Rayon;
@@ -16,6 +16,12 @@ impl Joins for Rayon {
 
     fn sum(&mut self, tree: &Node) -> u64 {
         sum(tree)
+    }
+
+    fn invoke(&mut self) -> u64 {
+        let two = || rayon::join(hash, hash);
+        let ((a, b), (c, d)) = rayon::join(two, two);
+        a + b + c + d
     }
 }
 
