@@ -93,6 +93,24 @@ programs! {
         ran.assert_each_once();
     }
 
+    /// A call at such a place of which the first closure waits for the second.
+    a_short_invocation_that_waits(Needed) {
+        let runtime = pool(2, 3);
+        let call = |waits: bool| {
+            let (completer, completion) = task::completion();
+            parallel::invoke((
+                move || waits.then(|| completion.wait_blocking().unwrap()),
+                move || completer.complete(7),
+            ))
+        };
+        runtime.install(|| {
+            assert_eq!(call(false).0, None);
+            assert_eq!(call(false).0, None);
+            assert_eq!(call(true).0, Some(7));
+            assert_eq!(call(true).0, Some(7));
+        });
+    }
+
     /// Loops in a loop's bodies.
     nested_loops(NotNeeded) {
         let runtime = pool(3, 3);
