@@ -1,12 +1,11 @@
 //! Hill climbing: tries which number of threads gives the highest throughput, as a function of samples.
 //!
-//! The method is that of .NET's thread pool (E. Fuentes, "Optimizing concurrency levels in the .NET ThreadPool:
-//! a case study of controller design and implementation", 2008). The number of threads follows a square wave
-//! of known period above the estimate of the best number. If more threads give more throughput, the throughput
-//! follows the wave. A Goertzel filter extracts that frequency from the history of samples, for threads and for
-//! throughput. The ratio of the two is the slope of the hill; the amplitude at the neighbouring frequencies is
-//! noise. The estimate moves up where one more thread pays and down where it does not. The more the wave stands out
-//! from the noise, the faster it moves.
+//! As in .NET's thread pool (E. Fuentes, "Optimizing concurrency levels in the .NET ThreadPool: a case study of
+//! controller design and implementation", 2008), as many threads run as the estimate of the best number says, then some
+//! more, in turn. If more threads give more throughput, the throughput follows. There a filter finds this wave in
+//! the history of samples. Here each sample with more threads is compared with the one before it, so what changes slowly
+//! cancels out. The mean of the latest pairs is the slope of the hill: the estimate moves up where one more thread pays and
+//! down where it does not. Noise goes in both directions, and the steeper the slope, the faster the estimate moves.
 //!
 //! Samples have random lengths, so that several processes on one machine do not fall into step.
 //!
@@ -16,7 +15,7 @@
 use crate::runtime::{RuntimeInner, ThreadChangeReason};
 use crate::sync::clock;
 use crate::sync::processor_load::ProcessorTicks;
-use std::f64::consts::TAU;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// The samples of one runtime.
@@ -91,7 +90,7 @@ impl Reading {
 }
 
 /// What was counted since the last sample.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Sample {
     /// How long it took.
     elapsed: Duration,
@@ -101,30 +100,26 @@ struct Sample {
     load: f64,
 }
 
+impl Sample {
+    /// Pieces a second.
+    fn throughput(self) -> f64 {
+        self.completed as f64 / self.elapsed.as_secs_f64()
+    }
+}
+
 /// The climber.
 struct HillClimber {
     min: usize,
     max: usize,
     /// The estimate of the best number.
     best: f64,
-    /// How far the wave rises above it.
-    magnitude: usize,
     /// How many threads should run until the next sample.
     threads: usize,
-    history: Vec<Point>,
-    /// The position in the wave, in samples.
-    phase: usize,
-    /// Noise of the throughput, smoothed, as part of its mean.
-    noise: Option<f64>,
-    /// Collected since the last sample that was long enough.
-    pending: Sample,
+    /// The sample with as many threads as the estimate says, until there is the one with more.
+    fewer: Option<Sample>,
+    /// What the latest pairs have shown: the gain in throughput, as part of that in threads.
+    gains: VecDeque<f64>,
     random: u64,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Point {
-    threads: f64,
-    throughput: f64,
 }
 
 impl HillClimber {
@@ -135,12 +130,9 @@ impl HillClimber {
             min,
             max,
             best: min as f64,
-            magnitude: 1,
             threads: min,
-            history: Vec::new(),
-            phase: 0,
-            noise: None,
-            pending: Sample::default(),
+            fewer: None,
+            gains: VecDeque::new(),
             random: seed,
         }
     }
@@ -148,97 +140,49 @@ impl HillClimber {
     /// Takes a sample into account. Returns why the number of threads changes, if it does, and when to take the next sample.
     /// It changes because the wave goes on, or because the estimate has moved: throughput followed the wave or did not.
     fn climb(&mut self, sample: Sample) -> (ThreadChangeReason, Duration) {
-        let pending = &mut self.pending;
-        pending.elapsed += sample.elapsed;
-        pending.completed += sample.completed;
-        pending.load = pending.load.max(sample.load);
-        // Each thread may have completed one piece more or less, which may be too much of so few pieces.
-        let uncertain = self.threads.saturating_sub(1) as f64;
-        let is_too_coarse = uncertain > COARSE_MAX * self.pending.completed as f64;
-        if is_too_coarse && self.pending.elapsed < 5 * SAMPLE_MAX {
-            return (ThreadChangeReason::HillClimbingProbe, SAMPLE_MIN);
-        }
-        let sample = std::mem::take(&mut self.pending);
-        let seconds = sample.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
-        if self.history.len() == 8 * PERIOD {
-            self.history.remove(0);
-        }
-        self.history.push(Point {
-            threads: self.threads as f64,
-            throughput: sample.completed as f64 / seconds,
-        });
-        let before = self.best;
-        if let Some(wish) = self.slope() {
-            self.move_estimate(wish, sample.elapsed, sample.load);
-        }
-        let reason = if self.best.round() == before.round() {
+        let before = whole(self.best);
+        self.threads = if let Some(fewer) = self.fewer.take() {
+            self.compare(fewer, sample);
+            whole(self.best)
+        } else {
+            self.fewer = Some(sample);
+            self.max.min(before + self.wave())
+        };
+        let reason = if whole(self.best) == before {
             ThreadChangeReason::HillClimbingProbe
         } else {
             ThreadChangeReason::HillClimbing
         };
-        self.phase = (self.phase + 1) % PERIOD;
-        self.threads = self.wave();
         (reason, self.sample_length())
     }
 
-    /// Whole periods that the history holds, if that is more than one.
-    fn periods(&self) -> Option<&[Point]> {
-        let len = self.history.len() / PERIOD * PERIOD;
-        (len > PERIOD).then(|| &self.history[self.history.len() - len..])
+    /// How many threads more than the estimate run in every other sample.
+    fn wave(&self) -> usize {
+        whole(self.best / 8.0).max(1)
     }
 
-    /// How throughput follows the wave, less the cost of a thread, as far as that is certain. `None` while that is unknown.
-    fn slope(&mut self) -> Option<f64> {
-        let periods = self.periods()?;
-        let of = |value: fn(&Point) -> f64| {
-            let mean = periods.iter().map(value).sum::<f64>() / periods.len() as f64;
-            // Relative to the mean, so that a wave of a tenth is a tenth for threads and throughput alike.
-            let parts: Vec<f64> = periods.iter().map(|point| value(point) / mean).collect();
-            (mean > 0.0).then_some(parts)
-        };
-        let threads = of(|point| point.threads)?;
-        let throughput = of(|point| point.throughput)?;
-        let at = periods.len() / PERIOD;
-        let (thread_wave, wave) = (goertzel(&threads, at), goertzel(&throughput, at));
-        let beside = goertzel(&throughput, at - 1).abs();
-        let noise = if at < periods.len() / 2 {
-            beside.max(goertzel(&throughput, at + 1).abs())
-        } else {
-            beside
-        };
-        let before = self.noise.unwrap_or(noise);
-        let smoothed = before + NOISE_SMOOTHING * (noise - before);
-        self.noise = Some(smoothed);
-        if thread_wave.abs() < f64::EPSILON {
-            return None;
+    /// Moves the estimate by what a sample with more threads and the one before it show.
+    fn compare(&mut self, fewer: Sample, more: Sample) {
+        let threads = rise(whole(self.best) as f64, self.threads as f64);
+        let gain = rise(fewer.throughput(), more.throughput()) / threads;
+        if !gain.is_finite() {
+            // Nothing was completed, or there may be no more threads.
+            return;
         }
-        let ratio = wave.over(thread_wave) - COST_OF_A_THREAD;
-        let noise = smoothed.max(noise);
-        // How far the wave stands out from the noise.
-        let confidence = (thread_wave.abs() / noise / SIGNAL_TO_NOISE).min(1.0);
-        Some(ratio.clamp(-1.0, 1.0) * confidence)
-    }
-
-    /// Moves the estimate, and makes the wave as high as the noise demands.
-    fn move_estimate(&mut self, wish: f64, elapsed: Duration, load: f64) {
+        if self.gains.len() == PAIRS {
+            self.gains.pop_front();
+        }
+        self.gains.push_back(gain.clamp(-1.0, 1.0));
+        let slope = self.gains.iter().sum::<f64>() / self.gains.len() as f64;
+        let wish = slope - COST_OF_A_THREAD;
+        let elapsed = fewer.elapsed + more.elapsed;
         // The square weakens small wishes, so that the estimate stays at the top of the hill.
         let step = wish * wish.abs() * THREADS_PER_SECOND * elapsed.as_secs_f64();
-        if step < 0.0 || load < LOAD_MAX {
+        if step < 0.0 || fewer.load.max(more.load) < LOAD_MAX {
             self.best += step;
         }
-        let noise = self.noise.unwrap_or(0.0);
-        let height = 0.5 + self.best * noise * SIGNAL_TO_NOISE * 2.0;
-        let room = (self.max - self.min).max(1) as f64;
-        self.magnitude = whole(height.clamp(1.0, MAGNITUDE_MAX.min(room)));
-        let top = (self.max as f64 - self.magnitude as f64).max(self.min as f64);
-        self.best = self.best.clamp(self.min as f64, top);
-    }
-
-    /// The number of threads for the next sample.
-    fn wave(&self) -> usize {
-        let is_up = self.phase >= PERIOD / 2;
-        let threads = whole(self.best) + if is_up { self.magnitude } else { 0 };
-        threads.clamp(self.min, self.max)
+        let top = self.max.saturating_sub(self.wave()).max(self.min);
+        self.best = self.best.clamp(self.min as f64, top as f64);
     }
 
     /// A random length between the shortest and the longest.
@@ -254,32 +198,9 @@ impl HillClimber {
     }
 }
 
-/// A wave's height and phase, as the parts of a complex number.
-#[derive(Debug, Clone, Copy)]
-struct Wave(f64, f64);
-
-impl Wave {
-    fn abs(self) -> f64 {
-        self.0.hypot(self.1)
-    }
-
-    /// The real part of the quotient: how far `self` follows `other`.
-    fn over(self, other: Self) -> f64 {
-        (self.0 * other.0 + self.1 * other.1) / other.abs().powi(2)
-    }
-}
-
-/// The wave with `cycles` periods within `values`, after Gerald Goertzel 1958.
-fn goertzel(values: &[f64], cycles: usize) -> Wave {
-    let len = values.len() as f64;
-    let angle = TAU * cycles as f64 / len;
-    let coefficient = 2.0 * angle.cos();
-    let (mut last, mut before) = (0.0, 0.0);
-    for value in values {
-        (last, before) = (value + coefficient * last - before, last);
-    }
-    let real = last - before * angle.cos();
-    Wave(real / len, before * angle.sin() / len)
+/// How much more `to` is than `from`, as part of both.
+fn rise(from: f64, to: f64) -> f64 {
+    (to - from) / (to + from)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a small count")]
@@ -287,24 +208,16 @@ fn whole(count: f64) -> usize {
     count.round() as usize
 }
 
-/// Samples of one period of the wave; those of eight are remembered.
-const PERIOD: usize = 4;
-const MAGNITUDE_MAX: f64 = 20.0;
+/// Pairs of samples that are remembered.
+const PAIRS: usize = 16;
 /// One more thread must bring this part of a proportional gain in throughput.
 const COST_OF_A_THREAD: f64 = 0.15;
-/// A wave this many times as high as the noise has full confidence.
-const SIGNAL_TO_NOISE: f64 = 3.0;
-const NOISE_SMOOTHING: f64 = 0.1;
 /// How fast it climbs where the slope is steep.
 const THREADS_PER_SECOND: f64 = 4.0;
 /// No climbing while the processors are this busy.
 const LOAD_MAX: f64 = 0.95;
-/// In a sample that counts, the pieces still under way are at most this part of those completed.
-const COARSE_MAX: f64 = 0.15;
-/// As long is the next sample after one that was too coarse.
 const SAMPLE_MIN: Duration = Duration::from_millis(10);
-/// One of more than twice this contains time without work, and is ignored. What was collected for five times as long counts even
-/// if it is coarse.
+/// One of more than twice this contains time without work, and is ignored.
 pub(super) const SAMPLE_MAX: Duration = Duration::from_millis(200);
 
 #[cfg(all(test, not(loom)))]
@@ -454,24 +367,17 @@ mod tests {
         assert!(lengths.windows(2).all(|pair| pair[0] != pair[1]));
     }
 
+    /// As `contending`, in pieces that take a few samples each.
+    fn contending_in_long_pieces(threads: f64) -> (f64, f64) {
+        let (rate, load) = contending(threads);
+        (rate / 300.0, load)
+    }
+
     #[test]
-    fn a_sample_that_is_too_coarse_is_added_to_the_next() {
-        let mut climber = HillClimber::new(MIN, MAX, 1);
-        let little = Sample {
-            elapsed: Duration::from_millis(10),
-            completed: 1,
-            load: 0.5,
-        };
-        let (_, next_after) = climber.climb(little);
-        assert_eq!((climber.threads, next_after), (MIN, super::SAMPLE_MIN));
-        assert!(climber.history.is_empty());
-        let enough = Sample {
-            completed: 30,
-            ..little
-        };
-        climber.climb(enough);
-        assert_eq!(climber.history.len(), 1);
-        assert!((climber.history[0].throughput - 31.0 / 0.02).abs() < 1e-6);
+    fn a_few_long_pieces_are_no_reason_to_climb() {
+        for threads in settles(0.02, contending_in_long_pieces) {
+            assert!(threads < MIN as f64 * 2.0, "{threads}");
+        }
     }
 
     #[test]
