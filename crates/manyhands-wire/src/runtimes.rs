@@ -17,7 +17,7 @@ pub struct Runtime {
     /// How many may exist.
     #[serde(default)]
     pub threads_max: usize,
-    /// Why none can be added now, `limit`, `memory` or `refused`; none: one can.
+    /// Why none can be added now, `limit` or `refused`; none: one can.
     #[serde(default)]
     pub no_more_threads: Option<String>,
     /// Tasks from external threads that wait for a worker and have no priority, counted up to 10,000 in each queue.

@@ -7,7 +7,6 @@
 //! Not here: loops (`engine`, `parallel`) and tasks (`task`), which are built on it.
 
 mod builder;
-mod cgroup;
 pub(crate) mod current;
 pub(crate) mod ending;
 pub(crate) mod enqueue;

@@ -31,10 +31,8 @@ impl Observed for RuntimeInner {
 
 /// Why no thread can be added now.
 fn no_more_threads(shared: &RuntimeInner) -> Option<&'static str> {
-    if shared.idle.is_at_threads_max() {
+    if !shared.idle.may_grow() {
         Some("limit")
-    } else if !shared.idle.may_grow() {
-        Some("memory")
     } else {
         let is_refused = shared.refusal.is_refused();
         is_refused.then_some("refused")

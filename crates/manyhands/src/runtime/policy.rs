@@ -233,10 +233,8 @@ pub(crate) const OFF_PROCESSOR_SHARE: u128 = 8;
 /// thread is on its way to work. After as long without a thread that takes part, the monitor sleeps: it has then found nothing in as
 /// many looks as it begins with when it is woken. The thread that wakes it pays a system call.
 pub(crate) const IN_DOUBT: Duration = Duration::from_millis(50);
-/// Work that waits while nothing runs is reported after this time. As seldom the monitor reads the memory's use.
+/// Work that waits while nothing runs is reported after this time.
 pub(crate) const STALLED_AFTER: Duration = IN_DOUBT.saturating_mul(2);
-/// From this use of the memory on no threads are added in place of blocked ones.
-pub(crate) const FULL_PERCENT: u128 = 80;
 
 // Long computations.
 

@@ -1,10 +1,11 @@
 //! The default number of workers: how many threads this process should run at once.
 //!
-//! That is the smaller of the affinity mask and the cgroup's CPU quota, rounded up; at least one.
+//! That is the smaller of the affinity mask and the cgroup's CPU quota, rounded up; at least one. A quota of a group above that
+//! of this process holds for it, too.
 
-use crate::runtime::cgroup::{self, ReadFile, Version};
 use crate::sync::{allowed_cpus, files};
-use std::path::PathBuf;
+use std::iter;
+use std::path::{Path, PathBuf};
 
 /// How many workers a runtime has by default.
 pub(crate) fn default_workers() -> usize {
@@ -12,21 +13,39 @@ pub(crate) fn default_workers() -> usize {
     quota(&files::read).unwrap_or(cpus).min(cpus).max(1)
 }
 
-/// The smallest quota of this process's cgroup and of those above it, in whole processors.
+/// Reads a file.
+type ReadFile<'a> = dyn Fn(&Path) -> Option<String> + 'a;
+
+/// The smallest quota of this process's cgroups and of those above them, in whole processors.
 fn quota(read: &ReadFile<'_>) -> Option<usize> {
-    let of_group = |(version, group): (Version, PathBuf)| {
-        let text = |name: &str| read(&group.join(name));
-        match version {
+    let of_groups = |line: &str| {
+        let fields: Vec<&str> = line.splitn(3, ':').collect();
+        let [hierarchy, controllers, path] = fields[..] else {
+            return None;
+        };
+        // The kernel's two interfaces have other files.
+        let (mount, files): (PathBuf, &[&str]) = if hierarchy == "0" && controllers.is_empty() {
             // `max 100000` or `150000 100000`.
-            Version::Two => processors(&text("cpu.max")?),
+            (PathBuf::from(MOUNT), &["cpu.max"])
+        } else if controllers.split(',').any(|name| name == "cpu") {
             // A quota of −1 means none.
-            Version::One => {
-                processors(&[text("cpu.cfs_quota_us")?, text("cpu.cfs_period_us")?].join(" "))
-            }
-        }
+            let files = &["cpu.cfs_quota_us", "cpu.cfs_period_us"];
+            (Path::new(MOUNT).join("cpu"), files)
+        } else {
+            return None;
+        };
+        let own = mount.join(path.trim_start_matches('/'));
+        let of_group = |group: &Path| {
+            let texts = files.iter().map(|name| read(&group.join(name)));
+            processors(&texts.collect::<Option<Vec<_>>>()?.join(" "))
+        };
+        iter::successors(Some(&*own), |group| group.parent())
+            .take_while(|group| group.starts_with(&mount))
+            .filter_map(of_group)
+            .min()
     };
-    let quotas = cgroup::groups(read, "cpu").into_iter().filter_map(of_group);
-    quotas.min()
+    let membership = read(Path::new("/proc/self/cgroup"))?;
+    membership.lines().filter_map(of_groups).min()
 }
 
 /// How many processors a quota and its period are, rounded up.
@@ -36,6 +55,8 @@ fn processors(text: &str) -> Option<usize> {
     let period: usize = words.next()?.parse().ok()?;
     (quota > 0 && period > 0).then(|| quota.div_ceil(period))
 }
+
+const MOUNT: &str = "/sys/fs/cgroup";
 
 #[cfg(test)]
 mod tests {

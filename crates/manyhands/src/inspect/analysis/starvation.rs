@@ -119,10 +119,6 @@ fn text(runtime: &Runtime, queued: usize, because: &str) -> String {
             "the limit is reached",
             "raise RuntimeBuilder::max_threads, or neither block nor compute for long in its tasks",
         ),
-        "memory" => (
-            "memory is scarce",
-            "neither block nor compute for long in its tasks",
-        ),
         _ => (
             "the system starts no more",
             "raise the system's limits of processes and memory, or neither block nor compute for long in its tasks",
@@ -282,7 +278,7 @@ pub(in crate::inspect) mod tests {
 
     #[test]
     fn a_runtime_without_threads_is_starved_only_if_the_system_refuses_them() {
-        for (because, count) in [("limit", 0), ("memory", 0), ("refused", 1)] {
+        for (because, count) in [("limit", 0), ("refused", 1)] {
             let mut none = starved();
             none.workers.clear();
             none.threads = 0;

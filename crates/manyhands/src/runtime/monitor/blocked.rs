@@ -96,7 +96,7 @@ impl Threads {
 }
 
 /// Whether the last time is `apart` ago, or there was none. If so it is now.
-pub(super) fn is_due(last: &mut Option<Instant>, now: Instant, apart: Duration) -> bool {
+fn is_due(last: &mut Option<Instant>, now: Instant, apart: Duration) -> bool {
     let is_long_ago = |last| now.saturating_duration_since(last) >= apart;
     let is_due = last.is_none_or(is_long_ago);
     if is_due {

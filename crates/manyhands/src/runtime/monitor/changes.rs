@@ -44,8 +44,6 @@ pub enum ThreadChangeReason {
     TimedOut,
     /// Work waits, every thread is blocked, and no more may be started: the limit is reached.
     LimitReached,
-    /// As [`LimitReached`](Self::LimitReached), because the memory of this process's cgroup runs out.
-    MemoryScarce,
     /// Work waits, every thread is blocked, and the system starts no more.
     NotStarted,
 }

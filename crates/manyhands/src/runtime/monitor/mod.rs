@@ -9,7 +9,6 @@ pub(crate) mod control;
 mod detector;
 mod hill_climbing;
 mod long_job;
-mod memory;
 pub(crate) mod overcommit;
 pub(crate) mod pace;
 mod stall;

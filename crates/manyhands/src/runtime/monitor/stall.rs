@@ -76,7 +76,6 @@ pub enum Wait {
 impl fmt::Display for Stall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let why = match self.reason {
-            ThreadChangeReason::MemoryScarce => "because memory is scarce",
             ThreadChangeReason::NotStarted => "because the system starts no more",
             _ => "because the limit is reached",
         };

@@ -19,12 +19,11 @@ impl Stall {
 
 /// Why no thread could be started, where none sleeps.
 fn reason(idle: &Idle) -> ThreadChangeReason {
-    if idle.is_at_threads_max() {
-        ThreadChangeReason::LimitReached
-    } else if idle.may_grow() {
+    if idle.may_grow() {
+        // Nothing of the pool's keeps a thread away, so the system does.
         ThreadChangeReason::NotStarted
     } else {
-        ThreadChangeReason::MemoryScarce
+        ThreadChangeReason::LimitReached
     }
 }
 
@@ -52,31 +51,25 @@ impl StalledThread {
 #[cfg(test)]
 mod tests {
     use super::reason;
-    use crate::runtime::ThreadChangeReason::{self, LimitReached, MemoryScarce, NotStarted};
+    use crate::runtime::ThreadChangeReason::{self, LimitReached, NotStarted};
     use crate::runtime::sleep::idle::{Activity, Idle};
 
     /// The reason where one worker may run, of at most `max` threads, and this many exist, all of them blocked.
     #[track_caller]
-    fn check(max: usize, threads: usize, is_scarce: bool, expected: ThreadChangeReason) {
+    fn check(max: usize, threads: usize, expected: ThreadChangeReason) {
         let idle = Idle::new(1, max);
         while idle.threads() < threads {
             assert!(idle.claim().is_some());
             idle.begin(Activity::Blocked);
         }
-        idle.set_scarce(is_scarce);
         assert_eq!(reason(&idle), expected);
     }
 
     #[test]
     fn what_is_said_to_keep_threads_away_is_what_does() {
-        check(3, 3, false, LimitReached);
-        check(3, 3, true, LimitReached);
-        check(3, 2, true, MemoryScarce);
-        check(3, 1, true, MemoryScarce);
-        check(1, 1, true, LimitReached);
-        // Nothing of the pool's keeps a thread away, so the system does.
-        check(3, 2, false, NotStarted);
-        check(3, 0, false, NotStarted);
-        check(3, 0, true, NotStarted);
+        check(3, 3, LimitReached);
+        check(1, 1, LimitReached);
+        check(3, 2, NotStarted);
+        check(3, 0, NotStarted);
     }
 }

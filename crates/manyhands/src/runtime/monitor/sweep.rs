@@ -6,15 +6,14 @@
 //!
 //! Not here: when sweeps are made (`thread.rs`).
 
-use crate::runtime::monitor::blocked::{Found, Threads, is_due};
+use crate::runtime::monitor::blocked::{Found, Threads};
 use crate::runtime::monitor::burst::BurstMode;
 use crate::runtime::monitor::hill_climbing::HillClimbingSampler;
-use crate::runtime::monitor::memory;
 use crate::runtime::monitor::overcommit::{
     OvercommitForShort, SaturationSample, count_overrunning,
 };
 use crate::runtime::monitor::stalled::Stalls;
-use crate::runtime::policy::{self, STALLED_AFTER};
+use crate::runtime::policy;
 use crate::runtime::worker::saturation::Saturation;
 use crate::runtime::{RuntimeInner, WorkerSlot, waking};
 use crate::sync::clock;
@@ -29,7 +28,6 @@ pub(crate) struct Sweeper {
     /// Only where the builder enabled it.
     sampler: Option<HillClimbingSampler>,
     overcommit: OvercommitForShort,
-    memory_checked: Option<Instant>,
 }
 
 /// The result of a sweep.
@@ -71,7 +69,6 @@ impl Sweeper {
         {
             return self.sweep_without_work(shared, now);
         }
-        self.check_memory(shared, now, memory::is_scarce);
         let looks = !shared.idle.has_room() || self.burst.is_on();
         if looks {
             let mut found = self.look(shared, now);
@@ -195,20 +192,6 @@ impl Sweeper {
     fn set_extra(&self, shared: &RuntimeInner, extra: usize) {
         let climbed = self.sampler.as_ref().map_or(0, HillClimbingSampler::extra);
         shared.idle.set_extra(extra.max(climbed));
-    }
-
-    /// Reads the memory use at intervals while there are more threads than may run; and while it is scarce, because no such
-    /// thread can be started before it is not.
-    fn check_memory(
-        &mut self,
-        shared: &RuntimeInner,
-        now: Instant,
-        is_scarce: impl FnOnce() -> bool,
-    ) {
-        let matters = shared.idle.has_spare_threads() || shared.idle.is_scarce();
-        if matters && is_due(&mut self.memory_checked, now, STALLED_AFTER) {
-            shared.idle.set_scarce(is_scarce());
-        }
     }
 }
 

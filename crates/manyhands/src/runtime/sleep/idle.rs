@@ -75,8 +75,6 @@ pub(crate) struct Idle {
     started: AtomicUsize,
     /// Workers that have a thread, or are about to.
     threads: AtomicUsize,
-    /// No more threads than the limit may be started.
-    is_scarce: AtomicBool,
     /// How many threads may run at once.
     pub(crate) limit: usize,
     threads_max: usize,
@@ -132,14 +130,9 @@ impl Idle {
         self.threads() > self.limit
     }
 
-    /// Whether there are as many worker threads as there may ever be.
-    pub(crate) fn is_at_threads_max(&self) -> bool {
-        self.threads() >= self.threads_max
-    }
-
-    /// Whether the limits allow one more worker thread.
+    /// Whether there may be one more worker thread.
     pub(crate) fn may_grow(&self) -> bool {
-        self.threads() < self.threads_allowed()
+        self.threads() < self.threads_max
     }
 
     /// One past the highest worker that ever had a thread.
@@ -217,18 +210,6 @@ impl Idle {
     pub(crate) fn set_extra(&self, count: usize) {
         // SeqCst: I1; room, like any other.
         self.extra.store(count, Ordering::SeqCst);
-    }
-
-    /// Whether memory is too scarce to start threads beyond the limit, as the monitor last saw.
-    pub(crate) fn is_scarce(&self) -> bool {
-        // Relaxed: advice.
-        self.is_scarce.load(Ordering::Relaxed)
-    }
-
-    /// Monitor: says that.
-    pub(crate) fn set_scarce(&self, is_scarce: bool) {
-        // Relaxed: advice.
-        self.is_scarce.store(is_scarce, Ordering::Relaxed);
     }
 
     /// Worker: announces that it is about to sleep. It must look for work once more before it parks.
@@ -353,8 +334,7 @@ impl Idle {
     }
 
     fn claim_unstarted(&self) -> Option<Claim> {
-        let allowed = self.threads_allowed();
-        let another = |threads| (threads < allowed).then(|| threads + 1);
+        let another = |threads| (threads < self.threads_max).then(|| threads + 1);
         let threads = &self.threads;
         // SeqCst, both: I1.
         let counted = threads.fetch_update(Ordering::SeqCst, Ordering::SeqCst, another);
@@ -388,14 +368,6 @@ impl Idle {
     fn running_max(&self) -> usize {
         // SeqCst: I1.
         self.limit + self.extra.load(Ordering::SeqCst)
-    }
-
-    fn threads_allowed(&self) -> usize {
-        if self.is_scarce() {
-            self.limit
-        } else {
-            self.threads_max
-        }
     }
 }
 

@@ -298,35 +298,4 @@ fn a_thread_that_waits_in_its_start_hook_is_replaced_after_a_while() {
     drop(let_go);
 }
 
-#[test]
-fn memory_that_was_scarce_is_looked_at_until_it_is_not_though_no_thread_is_spare() {
-    let runtime = without_monitor();
-    let idle = &runtime.shared().idle;
-    let mut sweeper = Sweeper::default();
-    let mut at = clock::now();
-    // Time since the last step, what a look would show, whether there is one, and what is then known.
-    let mut step = |passed, shows, looks, then| {
-        at += passed;
-        let mut has_looked = false;
-        sweeper.check_memory(runtime.shared(), at, || {
-            has_looked = true;
-            shows
-        });
-        assert_eq!((has_looked, idle.is_scarce()), (looks, then));
-    };
-    let (soon, later) = (Duration::from_millis(1), STALLED_AFTER);
-    step(later, true, false, false);
-    idle.begin(Activity::Blocked);
-    let claimed = [idle.claim(), idle.claim(), idle.claim()];
-    assert_eq!(claimed[2], Some(Claim::Unstarted(2)), "beyond the workers");
-    step(soon, true, true, true);
-    step(soon, false, false, true);
-    idle.announce(2);
-    assert!(idle.leave(2), "the thread has ended");
-    step(later, true, true, true);
-    step(soon, false, false, true);
-    step(later, false, true, false);
-    step(later, true, false, false);
-}
-
 const LIMIT: Duration = Duration::from_secs(60);

@@ -163,18 +163,6 @@ fn a_claimed_worker_does_not_leave() {
 }
 
 #[test]
-fn no_thread_beyond_the_limit_is_started_while_memory_is_scarce() {
-    let idle = Idle::new(1, 4);
-    idle.set_scarce(true);
-    assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
-    idle.begin(Activity::Blocked);
-    assert_eq!(idle.claim(), None);
-    assert!(!idle.may_grow());
-    idle.set_scarce(false);
-    assert_eq!(idle.claim(), Some(Claim::Unstarted(1)));
-}
-
-#[test]
 fn a_worker_beyond_the_first_word_can_sleep_and_be_claimed() {
     let idle = Idle::new(70, 70);
     while idle.claim().is_some() {}
