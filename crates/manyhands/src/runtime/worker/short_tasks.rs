@@ -9,7 +9,7 @@
 //!
 //! A short task may lie behind any number of long ones. So a search goes through a queue to its first short task, and sets
 //! the long ones aside, in a queue of their own: the next search does not meet them again, and workers take from there
-//! before they take newer tasks. What another worker has taken for itself is older than all of these, and stays with it.
+//! before they take newer tasks.
 //!
 //! Not here: seeing that every worker is occupied (`monitor/overcommit.rs`), which kinds are long (`job/long_kinds.rs`), and
 //! waking the thread (`sleep/waking.rs`).
@@ -19,7 +19,7 @@
 use crate::job::Job;
 use crate::queue::{Run, TaskQueue, Unqueued};
 use crate::runtime::policy::TASKS_TAKEN_MAX;
-use crate::runtime::{OccupiedSlot, RuntimeInner, WorkerSlot, waking};
+use crate::runtime::{OccupiedSlot, RuntimeInner, waking};
 
 /// Worker beyond the limit: takes a short task that waits anywhere, but for those bound to other workers.
 pub(crate) fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option<Unqueued<Job>> {
@@ -27,11 +27,9 @@ pub(crate) fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option
     let interactive = interactive.take(|| slot.home_shard(), 1);
     let take = |queue| take_short(shared, slot, queue);
     let take_of_others = || {
-        let mut others = shared.other_slots(slot, slot.next_random() as usize);
-        others.find_map(|other| {
-            let is_left_alone = slot.is_in_grace(other);
-            (!is_left_alone).then(|| take_short_of(shared, slot, other))?
-        })
+        let others = shared.other_slots(slot, slot.next_random() as usize);
+        let mut others = others.filter(|other| !slot.is_in_grace(other));
+        others.find_map(|other| take(&other.tasks))
     };
     let found = interactive
         .map(|run| run.split_first().0)
@@ -51,38 +49,18 @@ fn take_short(
 ) -> Option<Unqueued<Job>> {
     loop {
         let run = queue.take(TASKS_TAKEN_MAX)?;
-        if let Some(short) = split(shared, slot, run, &shared.set_aside) {
+        if let Some(short) = split(shared, slot, run) {
             return Some(short);
         }
     }
 }
 
-/// As [`take_short`], of another worker. The long ones go back to it, unless they are many.
-fn take_short_of(
-    shared: &RuntimeInner,
-    slot: &OccupiedSlot,
-    other: &WorkerSlot,
-) -> Option<Unqueued<Job>> {
-    // More than that worker takes for itself, also if it takes some meanwhile.
-    let run = other.tasks.take(4 * TASKS_TAKEN_MAX)?;
-    if other.tasks.is_empty() {
-        return split(shared, slot, run, &other.tasks);
-    }
-    split(shared, slot, run, &shared.set_aside).or_else(|| take_short(shared, slot, &other.tasks))
-}
-
-/// Puts the long tasks of a run into `rest`, and the short ones behind the first into the
-/// worker's own queue.
-fn split(
-    shared: &RuntimeInner,
-    slot: &OccupiedSlot,
-    run: Run<Job>,
-    rest: &TaskQueue<Job>,
-) -> Option<Unqueued<Job>> {
+/// Sets the long tasks of a run aside, and puts the short ones behind the first into the worker's own queue.
+fn split(shared: &RuntimeInner, slot: &OccupiedSlot, run: Run<Job>) -> Option<Unqueued<Job>> {
     let is_long = |job: &Job| shared.long_kinds.has(job.kind());
     let [short, long] = run.partition(is_long);
     if let Some(long) = long {
-        rest.append(long);
+        shared.set_aside.append(long);
         // A worker may have looked for work while they were in no queue.
         waking::leave_rest(shared, true);
     }
