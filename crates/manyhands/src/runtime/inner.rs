@@ -69,8 +69,6 @@ pub(crate) struct RuntimeInner {
     pub(super) alive: AtomicUsize,
     /// Where the closing thread waits for them.
     pub(super) all_ended: Parker,
-    /// Threads ever started for workers.
-    pub(crate) threads_started: SharedCounter,
     /// Why their number changed.
     pub(crate) changes: Changes,
     /// Computations that kept a worker for long while work waited: the latest, which are enough to find where they come from.
@@ -121,7 +119,6 @@ impl RuntimeInner {
             threads: Mutex::new(Vec::new()),
             alive: AtomicUsize::new(0),
             all_ended: Parker::default(),
-            threads_started: SharedCounter::default(),
             changes: Changes::new(),
             long_jobs: Ring::new(),
             long_jobs_noted: SharedCounter::default(),

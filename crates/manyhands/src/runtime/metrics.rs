@@ -3,7 +3,10 @@
 //! Not here: the counting itself (`probe`, `idle.rs`).
 
 use crate::queue::TaskQueue;
-use crate::runtime::{RuntimeInner, SlotState, ThreadChangeReason};
+use crate::runtime::ThreadChangeReason::{
+    BlockingDeclared, BlockingDetected, Starvation, TimedOut, Warmup,
+};
+use crate::runtime::{RuntimeInner, SlotState};
 use crate::timer::Timers;
 use std::time::Duration;
 
@@ -90,6 +93,8 @@ impl Metrics {
         let census = shared.idle.census();
         let at_rest = census.searching + census.blocked + census.detected_blocked;
         let changes = |reason| shared.changes.count(reason);
+        let (declared, detected) = (changes(BlockingDeclared), changes(BlockingDetected));
+        let starved = changes(Starvation);
         let mut metrics = Self {
             workers: shared.idle.limit,
             threads: 0,
@@ -105,11 +110,11 @@ impl Metrics {
             queued: 0,
             steals: 0,
             parks: 0,
-            threads_started: shared.threads_started.read(),
-            started_for_declared: changes(ThreadChangeReason::BlockingDeclared),
-            started_for_detected: changes(ThreadChangeReason::BlockingDetected),
-            started_for_starved: changes(ThreadChangeReason::Starvation),
-            threads_ended: changes(ThreadChangeReason::TimedOut),
+            threads_started: changes(Warmup) + declared + detected + starved,
+            started_for_declared: declared,
+            started_for_detected: detected,
+            started_for_starved: starved,
+            threads_ended: changes(TimedOut),
             long_jobs: shared.long_jobs_noted.read(),
             timers_fired: 0,
             timers_late: Duration::ZERO,

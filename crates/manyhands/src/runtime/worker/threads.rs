@@ -51,7 +51,6 @@ impl RuntimeInner {
         let life = move || {
             let Some(this) = this.upgrade() else { return };
             // On the thread that was started: once it is seen at work, it is counted, with its reason.
-            this.threads_started.bump();
             this.note_change(count, reason);
             live(&this, slot, index);
             this.thread_ends();
