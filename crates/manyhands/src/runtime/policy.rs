@@ -229,7 +229,7 @@ const BURST_HEADROOM: usize = 2;
 /// A thread that used less than this part of the time was off the processor. One that used all but this part had it for itself.
 pub(crate) const OFF_PROCESSOR_SHARE: u128 = 8;
 /// How long the monitor waits before it acts on what may have another reason: where all processors are taken, longer than
-/// the holder of a lock usually waits for one; where the system reports only processor time or only the state; and where a
+/// the holder of a lock usually waits for one; where the system reports only processor time; and where a
 /// thread is on its way to work. After as long without a thread that takes part, the monitor sleeps: it has then found nothing in as
 /// many looks as it begins with when it is woken. The thread that wakes it pays a system call.
 pub(crate) const IN_DOUBT: Duration = Duration::from_millis(50);

@@ -11,7 +11,7 @@
 
 use crate::job::SlotNumber;
 use crate::runtime::monitor::detector::{Look, ThreadVerdict, Watch};
-use crate::runtime::monitor::starved::{Long, SeenJob};
+use crate::runtime::monitor::starved::Long;
 use crate::runtime::policy::{IN_DOUBT, LONG};
 use crate::runtime::{RuntimeInner, SlotState, WorkerSlot, waking};
 use crate::sync::{clock, processor_load, thread_state};
@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 /// What the monitor remembers of the threads from look to look.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
-    watches: HashMap<SlotNumber, (Watch, SeenJob)>,
+    /// Of each thread, with the last of its long jobs that was noted.
+    watches: HashMap<SlotNumber, (Watch, u64)>,
     rechecked: Option<Instant>,
 }
 
@@ -51,7 +52,7 @@ impl Threads {
         let (mut asleep, mut others_run) = (Vec::new(), false);
         for slot in shared.all_slots() {
             let job = slot.job();
-            let (watch, seen) = self.watches.entry(slot.number).or_default();
+            let (watch, noted) = self.watches.entry(slot.number).or_default();
             if job.is_none() && !slot.detected_blocked.is_set() {
                 *watch = Watch::default();
                 continue;
@@ -61,16 +62,14 @@ impl Threads {
                 continue;
             }
             found.at_same_job += usize::from(is_same_job);
-            seen.see_kind(slot, is_same_job);
             match look_at(watch, slot, now, blocked_after) {
                 ThreadVerdict::Blocked => {
                     asleep.push(slot);
                     continue;
                 }
-                ThreadVerdict::Unknown if is_same_job => found.undecided += 1,
-                ThreadVerdict::Unknown => found.long.count_begun(shared, seen),
+                ThreadVerdict::Unknown => found.undecided += usize::from(is_same_job),
                 ThreadVerdict::Runs | ThreadVerdict::Starved => {
-                    found.long.count(shared, slot, (&*watch, seen), now);
+                    found.long.count(shared, slot, (&*watch, noted), now);
                 }
             }
             others_run |= job.is_some();

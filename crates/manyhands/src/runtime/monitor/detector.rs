@@ -5,8 +5,8 @@
 //! waits for a processor, on a machine that is busy with other programs or under a quota that is used up. One more
 //! thread would make that worse.
 //!
-//! Where the system reports only one of the two, that one decides, after a longer time. Where it reports neither, no
-//! thread is detected.
+//! Where the system does not report states, as without `/proc`, processor time decides, after a longer time. Where it does not
+//! report processor time either, no thread is detected.
 //!
 //! Not here: reading clocks and states (`blocked.rs`), and adding threads (`sweep.rs`).
 
@@ -81,31 +81,26 @@ impl Watch {
             return self.verdict;
         }
         let elapsed = look.at.saturating_sub(self.since);
-        let both = self.cpu_nanos.zip(look.cpu_nanos);
-        let used = both.map(|(before, now)| now.saturating_sub(before));
-        if self.verdict == ThreadVerdict::Blocked && used == Some(0) {
+        let Some((before, now)) = self.cpu_nanos.zip(look.cpu_nanos) else {
+            return self.verdict;
+        };
+        let used = now.saturating_sub(before);
+        if self.verdict == ThreadVerdict::Blocked && used == 0 {
             return self.verdict;
         }
-        let found = match used {
-            Some(used) if is_much(used, elapsed) => ThreadVerdict::Runs,
-            Some(_) if elapsed < blocked_after => return self.verdict,
-            Some(_) => match activity() {
+        let found = if is_much(used, elapsed) {
+            ThreadVerdict::Runs
+        } else if elapsed < blocked_after {
+            return self.verdict;
+        } else {
+            match activity() {
                 Some(Activity::Runnable) => ThreadVerdict::Starved,
                 None if elapsed < IN_DOUBT => return self.verdict,
                 Some(Activity::Asleep) | None => ThreadVerdict::Blocked,
-            },
-            None => match activity() {
-                Some(Activity::Runnable) => ThreadVerdict::Runs,
-                Some(Activity::Asleep) if elapsed < IN_DOUBT => return self.verdict,
-                Some(Activity::Asleep) => ThreadVerdict::Blocked,
-                None => ThreadVerdict::Unknown,
-            },
+            }
         };
-        self.has_processor = used.is_some_and(|used| is_nearly_all(used, elapsed));
-        let is_known_asleep = self.verdict == ThreadVerdict::Blocked && used.is_none();
-        if !is_known_asleep {
-            self.asleep_since = self.since;
-        }
+        self.has_processor = is_nearly_all(used, elapsed);
+        self.asleep_since = self.since;
         self.verdict = found;
         self.since = look.at;
         self.cpu_nanos = look.cpu_nanos;
@@ -129,14 +124,11 @@ impl Watch {
         now.saturating_sub(self.begun)
     }
 
-    /// For how much of that it was on a processor, up to the last look that decided; all of it where the system does not
-    /// report that.
-    pub(crate) fn computed_for(&self, now: Duration) -> Duration {
+    /// For how much of that it was on a processor, up to the last look that decided.
+    pub(crate) fn computed_for(&self) -> Duration {
         let used = self.cpu_nanos.zip(self.begun_cpu_nanos);
-        used.map_or_else(
-            || self.at_it_for(now),
-            |(used, before)| Duration::from_nanos(used.saturating_sub(before)),
-        )
+        let used = used.map_or(0, |(used, before)| used.saturating_sub(before));
+        Duration::from_nanos(used)
     }
 }
 
@@ -333,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn with_one_sign_it_takes_longer_and_without_any_no_thread_is_detected() {
+    fn without_states_it_takes_longer_and_without_processor_time_no_thread_is_detected() {
         let steps = |time: Duration| u64::try_from(time.as_micros()).expect("short") / 200;
         let soon = steps(IN_DOUBT) - 2;
         let late = steps(IN_DOUBT) + 2;
@@ -343,9 +335,7 @@ mod tests {
             last(late, |step| Some(step * 200), None),
             ThreadVerdict::Runs
         );
-        assert_eq!(last(soon, |_| None, Some(Asleep)), ThreadVerdict::Unknown);
-        assert_eq!(last(late, |_| None, Some(Asleep)), ThreadVerdict::Blocked);
-        assert_eq!(last(late, |_| None, Some(Runnable)), ThreadVerdict::Runs);
+        assert_eq!(last(late, |_| None, Some(Asleep)), ThreadVerdict::Unknown);
         assert_eq!(last(1_000, |_| None, None), ThreadVerdict::Unknown);
     }
 }

@@ -33,8 +33,6 @@ pub(super) struct SaturationSample {
     pub(super) now: Instant,
     /// Threads in long jobs.
     pub(super) long: usize,
-    /// Threads in jobs that have just begun, of kinds that are known to be long.
-    pub(super) begun_long: usize,
     /// Whether jobs of kinds that are known to be long have occupied every worker for some time, as one look shows, or a push
     /// has seen that since the last sweep.
     pub(super) by_kinds: bool,
@@ -42,6 +40,8 @@ pub(super) struct SaturationSample {
     pub(super) running: usize,
     /// Those of them beyond the limit that run short tasks, or what was taken for one.
     pub(super) in_short_tasks: usize,
+    /// Those of them whose task turned out to be long.
+    pub(super) turned_out_long: usize,
     /// Those of them whose task will not end soon; see [`count_overrunning`].
     pub(super) overrunning: usize,
     /// Threads that may run.
@@ -56,10 +56,7 @@ impl OvercommitForShort {
 
     /// Takes a sweep into account. Returns how many threads beyond the limit may run short tasks.
     pub(super) fn update(&mut self, sample: SaturationSample) -> usize {
-        // One long job after the other: at most looks one of the threads has just begun the next.
-        let goes_on = self.is_on() && sample.long > 0;
-        let begun_long = if goes_on { sample.begun_long } else { 0 };
-        if sample.by_kinds || sample.long + begun_long >= sample.running.max(sample.limit) {
+        if sample.by_kinds || sample.long >= sample.running.max(sample.limit) {
             let on = self.on.get_or_insert(On {
                 until: sample.now,
                 threads: 0,
@@ -73,8 +70,7 @@ impl OvercommitForShort {
             // come on top.
             let others = sample.running.saturating_sub(sample.in_short_tasks);
             let others = others.max(sample.limit);
-            let turned_out_long = (sample.long + begun_long).saturating_sub(others);
-            let compensated = (turned_out_long + 1).min(sample.limit);
+            let compensated = (sample.turned_out_long + 1).min(sample.limit);
             on.threads = others - sample.limit + compensated.max(sample.overrunning + 1);
         } else if self.on.is_some_and(|on| sample.now >= on.until) {
             self.on = None;
@@ -150,10 +146,10 @@ mod tests {
         SaturationSample {
             now,
             long,
-            begun_long: 0,
             by_kinds: false,
             running,
             in_short_tasks,
+            turned_out_long: in_short_tasks,
             overrunning: 0,
             limit: 2,
         }
@@ -211,37 +207,6 @@ mod tests {
             3
         );
         assert_eq!(threads(OVERCOMMIT_LASTS * 2, false, 2), 0);
-    }
-
-    #[test]
-    fn long_jobs_one_after_the_other_hold_their_places_also_at_looks_when_some_have_just_begun() {
-        let start = clock::now();
-        let threads = |overcommit: &mut OvercommitForShort, after, long, begun_long| {
-            let sample = sample(start + after, long, 2, 0);
-            overcommit.update(SaturationSample {
-                begun_long,
-                ..sample
-            })
-        };
-        let mut overcommit = OvercommitForShort::default();
-        assert_eq!(
-            threads(&mut overcommit, Duration::ZERO, 1, 1),
-            0,
-            "not at first"
-        );
-        assert_eq!(threads(&mut overcommit, Duration::ZERO, 2, 0), 1);
-        assert_eq!(threads(&mut overcommit, OVERCOMMIT_LASTS / 2, 1, 1), 1);
-        assert_eq!(
-            threads(&mut overcommit, OVERCOMMIT_LASTS, 0, 2),
-            1,
-            "goes on since then"
-        );
-        let later = OVERCOMMIT_LASTS + OVERCOMMIT_LASTS / 2;
-        assert_eq!(
-            threads(&mut overcommit, later, 0, 2),
-            0,
-            "none was seen to be long"
-        );
     }
 
     #[test]

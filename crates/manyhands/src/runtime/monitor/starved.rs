@@ -7,7 +7,6 @@
 //! Not here: whether a thread computes (`detector.rs`, `blocked.rs`).
 
 use crate::integrations::tracing_events;
-use crate::job::JobKind;
 use crate::runtime::monitor::detector::{ThreadVerdict, Watch};
 use crate::runtime::monitor::overcommit::is_long;
 use crate::runtime::policy::{self, INTERVAL_MAX};
@@ -15,30 +14,6 @@ use crate::runtime::{LongJob, RuntimeInner, WorkerSlot};
 use crate::sync::clock;
 use std::time::{Duration, Instant};
 use std::{mem, ptr};
-
-/// What the monitor remembers of the jobs on one slot from sweep to sweep.
-#[derive(Debug, Default)]
-pub(super) struct SeenJob {
-    /// Its kind, or null where other jobs were seen inside it.
-    kind: Option<*const JobKind>,
-    /// The last of the long jobs that was noted.
-    noted: u64,
-}
-
-impl SeenJob {
-    /// Begins a look at the thread on `slot`. The kind of its job is null where another kind was seen at an earlier look at
-    /// the same job: the job ran others inside it, or the thread had just begun the next. An external thread's call is
-    /// of no kind.
-    pub(super) fn see_kind(&mut self, slot: &WorkerSlot, is_same_job: bool) {
-        let now = if slot.is_worker() {
-            slot.kind()
-        } else {
-            ptr::null()
-        };
-        let is_other = is_same_job && self.kind.is_some_and(|kind| !ptr::eq(kind, now));
-        self.kind = Some(if is_other { ptr::null() } else { now });
-    }
-}
 
 /// The threads that one sweep has seen at long jobs.
 #[derive(Debug, Default)]
@@ -51,8 +26,6 @@ pub(super) struct Long {
     pub(super) threads: usize,
     /// For how long those of these have computed that are beyond the limit, whose task was taken for a short one.
     pub(super) taken_for_short: Vec<Duration>,
-    /// Those in a job that this sweep is the first to see, of a kind that is known to be long.
-    pub(super) begun: usize,
 }
 
 impl Long {
@@ -64,25 +37,23 @@ impl Long {
         self.starving + self.starving_beyond.min(free)
     }
 
-    /// The job is seen for the first time.
-    pub(super) fn count_begun(&mut self, shared: &RuntimeInner, seen: &SeenJob) {
-        let is_known = |kind| shared.long_kinds.has(kind);
-        self.begun += usize::from(seen.kind.is_some_and(is_known));
-    }
-
-    /// The thread on `slot` computes, or would if a processor were free: counts it if its job takes long.
+    /// The thread on `slot` computes, or would if a processor were free: counts it if its job takes long. `noted` is the last of
+    /// its long jobs that was noted.
     pub(super) fn count(
         &mut self,
         shared: &RuntimeInner,
         slot: &WorkerSlot,
-        (watch, seen): (&Watch, &mut SeenJob),
+        (watch, noted): (&Watch, &mut u64),
         now: Instant,
     ) {
         let at = now.saturating_duration_since(clock::first());
         let running_for = watch.at_it_for(at);
-        let computed_for = watch.computed_for(at);
+        let computed_for = watch.computed_for();
         let is_in_short_task = slot.in_short_task.is_set();
-        let kind = seen.kind.unwrap_or(ptr::null());
+        let kind = slot.kind();
+        // Else it may be that of the next job.
+        let is_its_own = slot.job() == watch.job;
+        let kind = if is_its_own { kind } else { ptr::null() };
         if is_long(&shared.long_kinds, kind, running_for, computed_for) {
             self.threads += 1;
             if is_in_short_task {
@@ -99,7 +70,7 @@ impl Long {
         }
         if watch.verdict == ThreadVerdict::Runs && running_for >= INTERVAL_MAX {
             let job = watch.job.unwrap_or(0);
-            if mem::replace(&mut seen.noted, job) != job {
+            if mem::replace(noted, job) != job {
                 note(shared, slot, now, running_for);
             }
         }

@@ -171,10 +171,10 @@ impl Sweeper {
         let threads = self.overcommit.update(SaturationSample {
             now,
             long: found.long.threads,
-            begun_long: found.long.begun,
             by_kinds: is_new || matches!(shared.saturation(), Saturation::Full(_)),
             running: shared.idle.running(),
             in_short_tasks: shared.idle.in_short_tasks.read(),
+            turned_out_long: found.long.taken_for_short.len(),
             overrunning: count_overrunning(&mut found.long.taken_for_short),
             limit: shared.idle.limit,
         });

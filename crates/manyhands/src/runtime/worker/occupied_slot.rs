@@ -115,7 +115,8 @@ impl OccupiedSlot {
         self.task.store(location, Ordering::Relaxed);
     }
 
-    /// Says of what kind the job is that the occupant runs; null if it runs none.
+    /// Worker: says of what kind the job is that it has found and runs; null if it runs none. What the job runs on top of itself,
+    /// while it waits, is a part of it.
     #[inline]
     pub(crate) fn set_kind(&self, kind: *const JobKind) {
         // Relaxed: a hint; kinds are only compared.

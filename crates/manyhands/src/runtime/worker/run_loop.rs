@@ -17,6 +17,7 @@ use crate::runtime::{
 };
 use crate::sync::atomic::Ordering;
 use crate::sync::{Backoff, PollerState, clock, process, spin_loop};
+use std::ptr;
 use std::time::{Duration, Instant};
 
 /// A worker's life. Returns whether it has left because it had nothing to do for long and there are others enough; else the runtime
@@ -64,7 +65,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
             }
             Next::FoundShort(found) => {
                 backoff.reset();
-                perform(slot, found, permit.again());
+                perform_outermost(slot, found, permit.again());
                 shared.idle.in_short_tasks.unmark(&slot.in_short_task);
             }
             Next::Searched(found) => {
@@ -247,23 +248,29 @@ fn perform_in_place(
     permit: RunPermit<'_>,
 ) -> bool {
     if !shared.long_kinds.has(found.kind()) {
-        perform(slot, found, permit);
+        perform_outermost(slot, found, permit);
         return false;
     }
     let since = &slot.in_long_kind_since;
     // Relaxed, both: a hint.
     since.store(clock::ticks().max(1), Ordering::Relaxed);
     shared.idle.set_may_be_saturated(true);
-    perform(slot, found, permit);
+    perform_outermost(slot, found, permit);
     since.store(0, Ordering::Relaxed);
     true
+}
+
+/// Worker: runs what it has found, on top of nothing else, and says of what kind that is.
+#[inline]
+fn perform_outermost(slot: &OccupiedSlot, found: FoundWork, permit: RunPermit<'_>) {
+    slot.set_kind(found.kind());
+    perform(slot, found, permit);
+    slot.set_kind(ptr::null());
 }
 
 /// Runs what was found, as an execution of `slot`.
 pub(crate) fn perform(slot: &OccupiedSlot, found: FoundWork, permit: RunPermit<'_>) {
     let outer_task = slot.task();
-    let outer_kind = slot.kind();
-    slot.set_kind(found.kind());
     let execution = slot.begin_execution();
     match found {
         FoundWork::Job(job) => {
@@ -277,6 +284,5 @@ pub(crate) fn perform(slot: &OccupiedSlot, found: FoundWork, permit: RunPermit<'
     }
     slot.counters.finished.bump();
     slot.set_task(outer_task);
-    slot.set_kind(outer_kind);
     slot.is_not_blocked();
 }

@@ -80,7 +80,7 @@ pub(crate) struct WorkerSlot {
     pub(super) task: AtomicPtr<Location<'static>>,
     /// The name of the task that the occupant, a worker, runs, if it has one. Locked for an exchange or a copy.
     pub(crate) task_name: Mutex<Option<Arc<str>>>,
-    /// The kind of job that the occupant runs, or null.
+    /// The kind of the outermost job that the occupant, a worker, runs, or null.
     pub(super) kind: AtomicPtr<JobKind>,
     /// When the occupant, a worker, began a job of a kind that was known to be long, in ticks. 0: it is in none.
     pub(super) in_long_kind_since: AtomicU64,
@@ -304,7 +304,7 @@ impl WorkerSlot {
         unsafe { location.as_ref() }
     }
 
-    /// The kind of job that the occupant runs, or null.
+    /// The kind of the outermost job that the occupant, a worker, runs, or null.
     pub(crate) fn kind(&self) -> *const JobKind {
         // Relaxed: as above.
         self.kind.load(Ordering::Relaxed)
