@@ -20,11 +20,9 @@ pub struct Runtime {
     /// Why none can be added now, `limit` or `refused`; none: one can.
     #[serde(default)]
     pub no_more_threads: Option<String>,
-    /// Tasks from external threads that wait for a worker and have no priority, counted up to 10,000 in each queue.
+    /// Tasks that wait in queues that belong to no worker: those from external threads, and those with a priority. Each
+    /// queue is counted up to 10,000.
     pub queued_outside: usize,
-    /// Interactive and background tasks that wait for a worker, counted up to 10,000 in each queue.
-    #[serde(default)]
-    pub queued_with_priority: usize,
     /// Threads started in place of one that declared that it blocks.
     pub started_for_declared: u64,
     /// Threads started in place of one that was detected as blocked.

@@ -187,13 +187,8 @@ impl RuntimeInner {
 
     /// The queues that belong to no worker, those with a priority last.
     pub(crate) fn queues_outside(&self) -> impl Iterator<Item = &TaskQueue<Job>> {
-        self.usual_queues_outside()
-            .chain(self.priority_queues.all())
-    }
-
-    /// Of these, the queues without a priority.
-    pub(crate) fn usual_queues_outside(&self) -> impl Iterator<Item = &TaskQueue<Job>> {
-        self.injector.shards().chain([&*self.set_aside])
+        let usual = self.injector.shards().chain([&*self.set_aside]);
+        usual.chain(self.priority_queues.all())
     }
 
     /// How long a woken worker takes to run, in ticks.

@@ -103,10 +103,7 @@ impl Metrics {
             asleep: 0,
             blocked: census.blocked,
             detected_blocked: census.detected_blocked,
-            queued_outside: shared
-                .queues_outside()
-                .map(|queue| queue.count(QUEUED_MAX))
-                .sum(),
+            queued_outside: shared.queued_outside(),
             queued: 0,
             steals: 0,
             parks: 0,
@@ -119,7 +116,7 @@ impl Metrics {
             timers_fired: 0,
             timers_late: Duration::ZERO,
             timer_latest: Duration::ZERO,
-            completed: 0,
+            completed: shared.completed(),
             contentions: shared.queues_outside().map(TaskQueue::contentions).sum(),
         };
         for slot in shared.worker_slots() {
@@ -129,7 +126,6 @@ impl Metrics {
         for slot in shared.all_slots() {
             metrics.steals += slot.counters.stolen.read();
             metrics.parks += slot.counters.parked.read();
-            metrics.completed += slot.counters.finished.read();
             metrics.contentions += slot.counters.contended.read() + slot.tasks.contentions();
             metrics.queued += slot.tasks.count(QUEUED_MAX) + slot.local.count(QUEUED_MAX);
             metrics.add_timers(&slot.timers);
@@ -144,6 +140,20 @@ impl Metrics {
         self.timers_late += Duration::from_millis(lateness.total_millis);
         let latest = Duration::from_millis(lateness.max_millis);
         self.timer_latest = self.timer_latest.max(latest);
+    }
+}
+
+impl RuntimeInner {
+    /// Tasks in queues that belong to no worker.
+    pub(super) fn queued_outside(&self) -> usize {
+        let counts = self.queues_outside().map(|queue| queue.count(QUEUED_MAX));
+        counts.sum()
+    }
+
+    /// Pieces of work that have ended.
+    pub(super) fn completed(&self) -> u64 {
+        let slots = self.all_slots();
+        slots.map(|slot| slot.counters.finished.read()).sum()
     }
 }
 

@@ -1,7 +1,5 @@
 //! What is shown of a runtime.
 
-use crate::job::Job;
-use crate::queue::TaskQueue;
 use crate::recording::Observed;
 use crate::runtime::metrics::QUEUED_MAX;
 use crate::runtime::{RuntimeInner, SlotState, ThreadChangeReason, WorkerSlot};
@@ -11,7 +9,6 @@ use manyhands_wire::{self as wire, Worker, place, printable};
 impl Observed for RuntimeInner {
     fn observe(&self) -> wire::Runtime {
         let started = |reason| self.changes.count(reason);
-        let count = |queue: &TaskQueue<Job>| queue.count(QUEUED_MAX);
         wire::Runtime {
             number: self.number.0,
             name: printable(&self.settings.name),
@@ -19,8 +16,7 @@ impl Observed for RuntimeInner {
             threads: self.idle.threads(),
             threads_max: self.settings.threads_max,
             no_more_threads: no_more_threads(self).map(str::to_owned),
-            queued_outside: self.usual_queues_outside().map(count).sum(),
-            queued_with_priority: self.priority_queues.all().map(count).sum(),
+            queued_outside: self.queued_outside(),
             started_for_declared: started(ThreadChangeReason::BlockingDeclared),
             started_for_detected: started(ThreadChangeReason::BlockingDetected),
             started_for_starved: started(ThreadChangeReason::Starvation),

@@ -95,9 +95,8 @@ impl Simulator {
     /// is a deadlock.
     fn collect(&mut self) {
         let own = [&self.slot.tasks, &self.slot.local];
-        let shared = &self.shared;
-        let outside = shared.injector.shards().chain(shared.priority_queues.all());
-        own.into_iter().chain(outside).for_each(|queue| {
+        let queues = own.into_iter().chain(self.shared.queues_outside());
+        queues.for_each(|queue| {
             while let Some(job) = queue.take_first() {
                 self.runnable.push(job);
             }

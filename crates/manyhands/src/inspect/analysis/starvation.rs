@@ -82,7 +82,7 @@ fn starvation(now: &Runtime, earlier: &Runtime) -> Option<Starvation> {
 /// Tasks that wait for a worker.
 fn queued(runtime: &Runtime) -> usize {
     let own: usize = runtime.workers.iter().map(|worker| worker.queued).sum();
-    runtime.queued_outside + runtime.queued_with_priority + own
+    runtime.queued_outside + own
 }
 
 /// Whether each worker is still at the piece of work at which it was earlier. A runtime without workers has them all there
@@ -187,7 +187,6 @@ pub(in crate::inspect) mod tests {
             threads_max: 2,
             no_more_threads: Some("limit".to_owned()),
             queued_outside: 1,
-            queued_with_priority: 0,
             started_for_declared: 0,
             started_for_detected: 0,
             started_for_starved: 0,
@@ -216,7 +215,7 @@ pub(in crate::inspect) mod tests {
 
     #[test]
     fn workers_that_stay_at_the_same_work_starve_a_runtime_that_gets_no_more_threads() {
-        let changes: [Case; 8] = [
+        let changes: [Case; 7] = [
             ("nothing", true, |_| ()),
             ("blocked", true, |now| {
                 now.workers[1].state = "blocked".to_owned();
@@ -225,10 +224,6 @@ pub(in crate::inspect) mod tests {
             ("tasks of a worker", true, |now| {
                 now.queued_outside = 0;
                 now.workers[0].queued = 1;
-            }),
-            ("tasks with a priority", true, |now| {
-                now.queued_outside = 0;
-                now.queued_with_priority = 1;
             }),
             ("forks wait for their own task", true, |now| {
                 now.workers[0].forks = 3;

@@ -57,8 +57,7 @@ impl Stalls {
             self.end();
             return false;
         }
-        let completed = shared.all_slots().map(|slot| slot.counters.finished.read());
-        let completed = completed.sum();
+        let completed = shared.completed();
         // Else it has gone on since the last sweep, and stalls again.
         self.stalled.take_if(|stalled| stalled.2 != completed);
         let (since, is_reported, _) = self.stalled.get_or_insert((now, false, completed));
