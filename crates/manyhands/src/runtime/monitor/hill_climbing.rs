@@ -7,43 +7,31 @@
 //! cancels out. The mean of the latest pairs is the slope of the hill: the estimate moves up where one more thread pays and
 //! down where it does not. Noise goes in both directions, and the steeper the slope, the faster the estimate moves.
 //!
-//! Samples have random lengths, so that several processes on one machine do not fall into step.
+//! Samples have different lengths, so that several processes on one machine do not fall into step.
 //!
-//! The climber is a pure function: it takes time, completions and processor load, and returns the number of threads
-//! and the length of the next sample. Not here: adding threads (`sweep.rs`).
+//! The climber is a pure function: it takes time, completions and whether a processor was free, and returns the number of
+//! threads. Not here: adding threads (`sweep.rs`).
 
 use crate::runtime::{RuntimeInner, ThreadChangeReason};
 use crate::sync::clock;
-use crate::sync::processor_load::ProcessorTicks;
+use crate::sync::processor_load;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// The samples of one runtime.
 pub(super) struct HillClimbingSampler {
     climber: HillClimber,
-    last: Reading,
-    due_after: Duration,
-}
-
-/// The counters at one moment.
-#[derive(Debug, Clone, Copy)]
-struct Reading {
-    at: Instant,
-    completed: u64,
-    processors: Option<ProcessorTicks>,
+    /// When the last sample was taken, and what had been completed by then.
+    last: (Instant, u64),
 }
 
 impl HillClimbingSampler {
     /// Takes the first reading.
     pub(super) fn begin(shared: &RuntimeInner, now: Instant) -> Self {
         let settings = &shared.settings;
-        let seed = u64::try_from(now.duration_since(clock::first()).as_nanos());
-        let mut climber =
-            HillClimber::new(settings.workers, settings.threads_max, seed.unwrap_or(1));
         Self {
-            last: Reading::take(shared, now),
-            due_after: climber.sample_length(),
-            climber,
+            climber: HillClimber::new(settings.workers, settings.threads_max),
+            last: (now, shared.completed()),
         }
     }
 
@@ -54,39 +42,34 @@ impl HillClimbingSampler {
 
     /// Takes a sample if one is due.
     pub(super) fn sample(&mut self, shared: &RuntimeInner, now: Instant) {
-        let elapsed = now.saturating_duration_since(self.last.at);
-        if elapsed < self.due_after {
+        let (last, before) = self.last;
+        let elapsed = now.saturating_duration_since(last);
+        if elapsed < length_after(last.saturating_duration_since(clock::first())) {
             return;
         }
-        let reading = Reading::take(shared, now);
-        let last = std::mem::replace(&mut self.last, reading);
+        let completed = shared.completed();
+        self.last = (now, completed);
         if elapsed > 2 * SAMPLE_MAX {
             // The monitor has slept, because there was no work.
             return;
         }
-        let before = self.climber.threads;
-        let load = reading.processors.zip(last.processors);
-        let (reason, next_after) = self.climber.climb(Sample {
+        let threads = self.climber.threads;
+        let reason = self.climber.climb(Sample {
             elapsed,
-            completed: reading.completed.saturating_sub(last.completed),
-            load: load.map_or(0.0, |(now, before)| now.load_since(before)),
+            completed: completed.saturating_sub(before),
+            are_taken: processor_load::all_are_taken(),
         });
-        self.due_after = next_after;
-        if self.climber.threads != before {
+        if self.climber.threads != threads {
             shared.note_change(self.climber.threads, reason);
         }
     }
 }
 
-impl Reading {
-    fn take(shared: &RuntimeInner, at: Instant) -> Self {
-        let finished = shared.all_slots().map(|slot| slot.counters.finished.read());
-        Self {
-            at,
-            completed: finished.sum(),
-            processors: ProcessorTicks::now(),
-        }
-    }
+/// How long the sample is that begins when this time has passed. Processes begin at different moments, and the difference
+/// doubles with each sample.
+fn length_after(passed: Duration) -> Duration {
+    let span = (SAMPLE_MAX - SAMPLE_MIN).as_nanos();
+    SAMPLE_MIN + Duration::from_nanos_u128(passed.as_nanos() % span)
 }
 
 /// What was counted since the last sample.
@@ -96,8 +79,8 @@ struct Sample {
     elapsed: Duration,
     /// Pieces of work that ended meanwhile.
     completed: u64,
-    /// The part of the allowed processors that any process used; 1 is all.
-    load: f64,
+    /// No processor was free at its end.
+    are_taken: bool,
 }
 
 impl Sample {
@@ -119,12 +102,11 @@ struct HillClimber {
     fewer: Option<Sample>,
     /// What the latest pairs have shown: the gain in throughput, as part of that in threads.
     gains: VecDeque<f64>,
-    random: u64,
 }
 
 impl HillClimber {
-    /// Begins at `min` threads. `max` is at least that, and `seed` any number.
-    fn new(min: usize, max: usize, seed: u64) -> Self {
+    /// Begins at `min` threads. `max` is at least that.
+    fn new(min: usize, max: usize) -> Self {
         debug_assert!(0 < min && min <= max, "limits are validated by the builder");
         Self {
             min,
@@ -133,13 +115,12 @@ impl HillClimber {
             threads: min,
             fewer: None,
             gains: VecDeque::new(),
-            random: seed,
         }
     }
 
-    /// Takes a sample into account. Returns why the number of threads changes, if it does, and when to take the next sample.
-    /// It changes because the wave goes on, or because the estimate has moved: throughput followed the wave or did not.
-    fn climb(&mut self, sample: Sample) -> (ThreadChangeReason, Duration) {
+    /// Takes a sample into account. Returns why the number of threads changes, if it does: because the wave goes on, or because
+    /// the estimate has moved, since throughput followed the wave or did not.
+    fn climb(&mut self, sample: Sample) -> ThreadChangeReason {
         let before = whole(self.best);
         self.threads = if let Some(fewer) = self.fewer.take() {
             self.compare(fewer, sample);
@@ -148,12 +129,11 @@ impl HillClimber {
             self.fewer = Some(sample);
             self.max.min(before + self.wave())
         };
-        let reason = if whole(self.best) == before {
+        if whole(self.best) == before {
             ThreadChangeReason::HillClimbingProbe
         } else {
             ThreadChangeReason::HillClimbing
-        };
-        (reason, self.sample_length())
+        }
     }
 
     /// How many threads more than the estimate run in every other sample.
@@ -178,23 +158,12 @@ impl HillClimber {
         let elapsed = fewer.elapsed + more.elapsed;
         // The square weakens small wishes, so that the estimate stays at the top of the hill.
         let step = wish * wish.abs() * THREADS_PER_SECOND * elapsed.as_secs_f64();
-        if step < 0.0 || fewer.load.max(more.load) < LOAD_MAX {
+        // Where no processor is free, more threads would only get what others lose.
+        if step < 0.0 || !(fewer.are_taken || more.are_taken) {
             self.best += step;
         }
         let top = self.max.saturating_sub(self.wave()).max(self.min);
         self.best = self.best.clamp(self.min as f64, top as f64);
-    }
-
-    /// A random length between the shortest and the longest.
-    fn sample_length(&mut self) -> Duration {
-        // Xorshift, George Marsaglia 2003; any start but 0.
-        let mut x = self.random | 1 << 63;
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        self.random = x;
-        let span = SAMPLE_MAX - SAMPLE_MIN;
-        SAMPLE_MIN + span.mul_f64((x >> 11) as f64 / (1_u64 << 53) as f64)
     }
 }
 
@@ -214,15 +183,13 @@ const PAIRS: usize = 16;
 const COST_OF_A_THREAD: f64 = 0.15;
 /// How fast it climbs where the slope is steep.
 const THREADS_PER_SECOND: f64 = 4.0;
-/// No climbing while the processors are this busy.
-const LOAD_MAX: f64 = 0.95;
 const SAMPLE_MIN: Duration = Duration::from_millis(10);
 /// One of more than twice this contains time without work, and is ignored.
 pub(super) const SAMPLE_MAX: Duration = Duration::from_millis(200);
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{HillClimber, Sample};
+    use super::{HillClimber, Sample, length_after};
     use std::time::Duration;
 
     const MIN: usize = 4;
@@ -254,8 +221,8 @@ mod tests {
 
     struct World {
         climber: HillClimber,
-        /// When the next sample is taken.
-        next_after: Duration,
+        /// Since the process began.
+        passed: Duration,
         random: u64,
         /// How far throughput varies, as a part of it.
         noise: f64,
@@ -264,8 +231,8 @@ mod tests {
     impl World {
         fn new(seed: u64, noise: f64) -> Self {
             Self {
-                climber: HillClimber::new(MIN, MAX, seed),
-                next_after: Duration::from_millis(50),
+                climber: HillClimber::new(MIN, MAX),
+                passed: Duration::from_nanos(seed),
                 random: seed,
                 noise,
             }
@@ -275,7 +242,8 @@ mod tests {
         fn live(&mut self, seconds: f64, workload: Workload) -> f64 {
             let (mut passed, mut sum, mut time) = (0.0, 0.0, 0.0);
             while passed < seconds {
-                let elapsed = self.next_after;
+                let elapsed = length_after(self.passed);
+                self.passed += elapsed;
                 let threads = self.climber.threads as f64;
                 let (rate, load) = workload(threads);
                 let strayed = rate * (1.0 + self.noise * (self.next_random() * 2.0 - 1.0));
@@ -285,10 +253,10 @@ mod tests {
                     sum += threads * elapsed.as_secs_f64();
                     time += elapsed.as_secs_f64();
                 }
-                (_, self.next_after) = self.climber.climb(Sample {
+                self.climber.climb(Sample {
                     elapsed,
                     completed,
-                    load,
+                    are_taken: load > 0.95,
                 });
                 let threads = self.climber.threads;
                 assert!((MIN..=MAX).contains(&threads), "{threads}");
@@ -352,17 +320,17 @@ mod tests {
 
     #[test]
     fn samples_are_of_different_lengths() {
-        let mut climber = HillClimber::new(MIN, MAX, 1);
-        let sample = Sample {
-            elapsed: Duration::from_millis(50),
-            completed: 1_000,
-            load: 0.5,
-        };
-        let lengths: Vec<Duration> = (0..20).map(|_| climber.climb(sample).1).collect();
+        let mut begin = Duration::from_nanos(1);
+        let lengths = [(); 20].map(|()| {
+            let length = length_after(begin);
+            begin += length;
+            length
+        });
+        let shortest_to_longest = super::SAMPLE_MIN..=super::SAMPLE_MAX;
         assert!(
             lengths
                 .iter()
-                .all(|length| (super::SAMPLE_MIN..=super::SAMPLE_MAX).contains(length))
+                .all(|length| shortest_to_longest.contains(length))
         );
         assert!(lengths.windows(2).all(|pair| pair[0] != pair[1]));
     }
@@ -382,14 +350,14 @@ mod tests {
 
     #[test]
     fn with_no_room_between_the_limits_it_stays() {
-        let mut climber = HillClimber::new(3, 3, 9);
+        let mut climber = HillClimber::new(3, 3);
         for completed in [100, 5_000, 20].repeat(20) {
             let sample = Sample {
                 elapsed: Duration::from_millis(100),
                 completed,
-                load: 0.1,
+                are_taken: false,
             };
-            let _ = climber.climb(sample);
+            climber.climb(sample);
             assert_eq!(climber.threads, 3);
         }
     }
