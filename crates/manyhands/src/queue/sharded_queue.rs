@@ -24,12 +24,7 @@ pub(crate) struct ShardedQueue<T> {
 impl<T: Linked> ShardedQueue<T> {
     /// An empty one, for this number of takers.
     pub(crate) fn new(takers: usize) -> Self {
-        let shards = match takers.div_ceil(TAKERS_EACH).clamp(1, SHARDS_MAX) {
-            // A worker turns to background tasks first in one of 13 turns (`runtime/worker/priority.rs`), and begins with
-            // another shard in each round. It would begin with the same one each time.
-            13 => 14,
-            shards => shards,
-        };
+        let shards = takers.div_ceil(TAKERS_EACH).clamp(1, SHARDS_MAX);
         Self {
             first: Padded(TaskQueue::default()),
             others: (1..shards).map(|_| Padded(TaskQueue::default())).collect(),
@@ -133,7 +128,7 @@ mod tests {
     fn up_to_16_takers_have_one_queue_and_more_have_one_for_each_16() {
         let shards = |takers| ShardedQueue::<Node>::new(takers).shards().count();
         let takers = [0, 1, 2, 16, 17, 32, 64, 192, 200, 1_000];
-        let expected = [1, 1, 1, 1, 2, 2, 4, 12, 14, SHARDS_MAX];
+        let expected = [1, 1, 1, 1, 2, 2, 4, 12, 13, SHARDS_MAX];
         assert_eq!(takers.map(shards), expected);
         assert_eq!(
             [0, 15, 16, 191].map(ShardedQueue::<Node>::home_of),

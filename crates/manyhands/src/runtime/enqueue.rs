@@ -13,7 +13,7 @@
 //! Unsafe: tasks find their runtime through their registry.
 
 use crate::job::{Action, Job, RunPermit, TaskKey, TaskRegistry};
-use crate::queue::{ShardedQueue, Unqueued};
+use crate::queue::Unqueued;
 use crate::runtime::policy::{self, OwnQueue, Pusher};
 use crate::runtime::sleep::waking::Notify;
 use crate::runtime::{OccupiedSlot, Priority, RuntimeInner, WorkerSlot, current, ending, waking};
@@ -138,21 +138,21 @@ fn to_runtime(shared: &RuntimeInner, job: Unqueued<Job>, priority: Priority) {
     let is_short = gets_extra_thread(shared, &job, priority);
     let queue = shared.priority_queues.lane(priority);
     let queue = queue.unwrap_or(&shared.injector);
-    match queue.only() {
-        Some(queue) => waking::queue_outside(shared, queue, job, is_short),
-        None => to_shard(shared, queue, job, is_short),
-    }
+    let queue = queue
+        .only()
+        .unwrap_or_else(|| queue.shard(own_shard(shared)));
+    waking::queue_outside(shared, queue, job, is_short);
 }
 
-/// A function of its own, so that where there is one queue a task costs a comparison more, and nothing else.
+/// The shard to which the calling thread pushes. A function of its own, so that where there is one queue a task costs a comparison
+/// more, and nothing else.
 #[inline(never)]
-fn to_shard(shared: &RuntimeInner, queue: &ShardedQueue<Job>, job: Unqueued<Job>, is_short: bool) {
-    // A worker pushes where it looks first.
-    let number = match current::worker() {
+fn own_shard(shared: &RuntimeInner) -> usize {
+    match current::worker() {
+        // Where it looks first.
         Some((slot, theirs)) if ptr::eq(theirs, shared) => slot.home_shard(),
         _ => pusher(),
-    };
-    waking::queue_outside(shared, queue.shard(number), job, is_short);
+    }
 }
 
 /// The number of the calling thread among those that have brought tasks from outside.

@@ -45,8 +45,6 @@ pub(crate) struct OccupiedSlot {
     seen_graces: GraceCache,
     /// Ticks of the last heartbeat that woke a worker.
     pub(crate) last_wake: Cell<u64>,
-    /// The shard of the tasks from outside whose turn it was last.
-    shard: Cell<usize>,
     /// The state of a small random generator.
     random: Cell<u32>,
     /// How its executions nest.
@@ -68,7 +66,6 @@ impl OccupiedSlot {
         let mut slot = Self::default();
         slot.shared.number = number;
         slot.pushes_to_beat.set(1);
-        slot.shard.set(usize::from(number));
         slot.random.set(u32::from(number) * 2 + 1);
         slot
     }
@@ -159,17 +156,6 @@ impl OccupiedSlot {
     /// priority at which it looks first and where it queues its own.
     pub(crate) fn home_shard(&self) -> usize {
         ShardedQueue::<Job>::home_of(self.worker().unwrap_or(0))
-    }
-
-    /// Worker: the shard at which it looks first in its round's turn for tasks from outside, another one in each round. So
-    /// no shard waits for ever, although all workers that look at it first may be busy.
-    pub(crate) fn shard_of_round(&self) -> usize {
-        self.shard.get()
-    }
-
-    /// Worker: its round's turn for tasks from outside begins.
-    pub(crate) fn go_to_next_shard(&self) {
-        self.shard.set(self.shard.get().wrapping_add(1));
     }
 
     /// A small random number.

@@ -111,7 +111,7 @@ const PATTERN: [Priority; 13] = [I, I, N, I, I, N, I, I, N, I, B, N, I];
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{OVERDUE_NANOS, OVERDUE_TURNS, PATTERN, Priority, PriorityQueues, PriorityTurns};
+    use super::{OVERDUE_NANOS, OVERDUE_TURNS, Priority, PriorityTurns};
     use crate::sync::clock;
 
     /// The first of this many turns, each a tick after the other.
@@ -129,14 +129,6 @@ mod tests {
         let turns = firsts(&mut PriorityTurns::default(), 0, 13);
         let count = |priority| turns.iter().filter(|&&first| first == priority).count();
         assert_eq!(Priority::ALL.map(count), [8, 4, 1]);
-    }
-
-    #[test]
-    fn the_turn_of_background_tasks_comes_to_each_shard() {
-        for workers in 1..=300 {
-            let shards = PriorityQueues::new(workers).background.shards().count();
-            assert_ne!(shards % PATTERN.len(), 0, "{workers}");
-        }
     }
 
     #[test]

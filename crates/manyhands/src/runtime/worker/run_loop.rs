@@ -53,7 +53,6 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         timer_poll.fire_timers(slot, permit.again());
         if at_work.turn == Turn::Outside {
             shared.poll_driver_once(slot, permit.again());
-            slot.go_to_next_shard();
         }
         let spin_nanos = at_work.spin_nanos;
         match waking::next(shared, index, &mut at_work, permit.again()) {

@@ -140,27 +140,25 @@ fn take_one(
     slot: &OccupiedSlot,
     turn: Turn,
 ) -> Option<FoundWork> {
-    let only = queue.only().map(|only| only.take(1));
-    let run = only.unwrap_or_else(|| take_sharded(queue, slot, turn))?;
+    let run = queue.take(|| first_shard(slot, turn), 1)?;
     waking::leave_rest(shared, !queue.is_empty() || shared.has_tasks_outside());
     Some(FoundWork::Job(run.split_first().0))
 }
 
-/// Takes a task that has a priority where there are several shards, beginning with the worker's own, or in its round's turn
-/// for tasks from outside with another one each time. A function of its own, so that one queue costs nothing more.
+/// The shard at which a worker looks first: its own, or in its round's turn for tasks from outside any. So no shard waits for
+/// ever, although all workers that look at it first may be busy.
 #[inline(never)]
-fn take_sharded(queue: &ShardedQueue<Job>, slot: &OccupiedSlot, turn: Turn) -> Option<Run<Job>> {
-    let begin = || match turn {
-        Turn::Outside => slot.shard_of_round(),
+fn first_shard(slot: &OccupiedSlot, turn: Turn) -> usize {
+    match turn {
+        Turn::Outside => slot.next_random() as usize,
         Turn::Others | Turn::Own | Turn::OwnBound => slot.home_shard(),
-    };
-    queue.take(begin, 1)
+    }
 }
 
 /// Looks for what is of the usual priority.
 fn find_usual(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) -> Option<FoundWork> {
     let out_of_turn = match turn {
-        Turn::Outside => take_outside(shared, slot, OccupiedSlot::shard_of_round),
+        Turn::Outside => take_outside(shared, slot, turn),
         // One only: a worker that has work of its own would only move the rest from cache to cache.
         Turn::Others => find_elsewhere(shared, slot, 1),
         Turn::Own | Turn::OwnBound => None,
@@ -176,8 +174,7 @@ fn find_usual(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) ->
     if let Some(job) = first.take_own().or_else(|| second.take_own()) {
         return Some(FoundWork::Job(job));
     }
-    take_outside(shared, slot, OccupiedSlot::home_shard)
-        .or_else(|| find_elsewhere(shared, slot, TASKS_TAKEN_MAX))
+    take_outside(shared, slot, Turn::Own).or_else(|| find_elsewhere(shared, slot, TASKS_TAKEN_MAX))
 }
 
 /// Looks at what thieves have passed on, and then at the other slots, starting anywhere; takes up to `tasks_max` tasks.
@@ -202,16 +199,13 @@ pub(super) fn find_elsewhere(
     })
 }
 
-/// Takes a run of tasks from outside, of those set aside if there are any, else beginning at shard `begin`. A function of
-/// its own, because most tasks are found before, and a longer caller would cost them instructions.
+/// Takes a run of tasks from outside, of those set aside if there are any, else beginning at the shard that is first. A function
+/// of its own, because most tasks are found before, and a longer caller would cost them instructions.
 #[inline(never)]
-fn take_outside(
-    shared: &RuntimeInner,
-    slot: &OccupiedSlot,
-    begin: fn(&OccupiedSlot) -> usize,
-) -> Option<FoundWork> {
+fn take_outside(shared: &RuntimeInner, slot: &OccupiedSlot, turn: Turn) -> Option<FoundWork> {
+    let begin = || first_shard(slot, turn);
     let aside = shared.set_aside.take(TASKS_TAKEN_MAX);
-    let run = aside.or_else(|| shared.injector.take(|| begin(slot), TASKS_TAKEN_MAX))?;
+    let run = aside.or_else(|| shared.injector.take(begin, TASKS_TAKEN_MAX))?;
     let is_more_left = || !shared.injector.is_empty() || !shared.set_aside.is_empty();
     Some(keep(shared, slot, run, is_more_left))
 }
