@@ -3,7 +3,7 @@
 //! Not here: which thread tries again, and when (`refused_starts.rs`).
 
 use crate::runtime::policy::ASK_APART_NANOS;
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, clock, lock};
 use std::mem;
 use std::time::{Duration, Instant};
@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 /// What a runtime remembers of refused starts.
 #[derive(Debug, Default)]
 pub(crate) struct Refusal {
-    /// On the list, or about to be.
-    pub(super) is_listed: AtomicBool,
     /// When a start was refused last, in ticks; 0: it was not, or one has succeeded since.
     last: AtomicU64,
     /// Since when work has waited for a thread, and whether that was reported.

@@ -18,7 +18,7 @@
 use crate::runtime::policy::{GIVEN_UP_AFTER, STALLED_AFTER, TRIES_APART, TRIES_BEFORE_HELPING};
 use crate::runtime::{CallerNext, Pool, RuntimeInner, Stall, WorkerSlot, current, waking};
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Mutex, Parker, global, lock, try_lock};
+use crate::sync::{Mutex, Parker, global, lock};
 use std::mem;
 use std::sync::Weak;
 use std::time::Duration;
@@ -31,12 +31,10 @@ impl RuntimeInner {
     }
 
     fn list(&self) {
-        // SeqCst: the thread that takes it from the list clears this before it tries again.
-        if self.refusal.is_listed.swap(true, Ordering::SeqCst) {
-            return;
+        let (this, mut list) = (self.weak(), lock(&LIST));
+        if !list.iter().any(|listed| listed.ptr_eq(&this)) {
+            list.push(this);
         }
-        let mut list = lock(&LIST);
-        list.push(self.weak());
         // SeqCst: see the file's header. Under the lock, as where it is cleared.
         let is_first = !IS_ANY.swap(true, Ordering::SeqCst);
         drop(list);
@@ -145,7 +143,7 @@ pub(crate) fn retry_pause() -> Option<Duration> {
     is_any().then_some(TRIES_APART)
 }
 
-/// Tries again, if anything was refused and no other thread is trying.
+/// Tries again, if anything was refused.
 #[inline]
 pub(crate) fn try_again() {
     if is_any() {
@@ -153,29 +151,25 @@ pub(crate) fn try_again() {
     }
 }
 
+/// Tries for the runtimes on the list, which another thread that tries has taken from it. Those that lack a thread still come
+/// back.
 fn try_all() {
-    let Some(alone) = try_lock(&TRYING) else {
-        return;
-    };
     let listed = mem::take(&mut *lock(&LIST));
-    let listed: Vec<_> = listed.iter().filter_map(Weak::upgrade).collect();
-    for shared in &listed {
-        // SeqCst: see `note_refused`.
-        shared.refusal.is_listed.store(false, Ordering::SeqCst);
-        shared.try_again();
+    if listed.is_empty() {
+        return;
     }
+    let listed: Vec<_> = listed.iter().filter_map(Weak::upgrade).collect();
+    listed.iter().for_each(|shared| shared.try_again());
     let list = lock(&LIST);
     if list.is_empty() {
         // SeqCst: see the file's header.
         IS_ANY.store(false, Ordering::SeqCst);
     }
-    drop((list, alone));
+    drop(list);
     listed.iter().for_each(|shared| shared.stand_in());
 }
 
 global! {
     static IS_ANY: AtomicBool = AtomicBool::new(false);
     static LIST: Mutex<Vec<Weak<RuntimeInner>>> = Mutex::new(Vec::new());
-    /// Locked by the thread that tries.
-    static TRYING: Mutex<()> = Mutex::new(());
 }
