@@ -25,13 +25,10 @@ pub(crate) trait Reactor: Debug + Sync {
     /// Wakes the tasks of sockets that are ready now, unless another thread polls.
     fn poll_once(&'static self, sleeper: &'static dyn Sleeper);
 
-    /// A worker that will not poll again calls another thread, unless one polls.
-    fn hand_over_polling(&'static self);
-
     /// Calls another thread if there was no poller for a while.
     fn ensure_poller(&'static self);
 
-    /// Calls another thread at once if there is no poller.
+    /// Calls another thread at once if there is no poller: for a worker that will not poll soon, or never again.
     fn call_poller(&'static self);
 }
 

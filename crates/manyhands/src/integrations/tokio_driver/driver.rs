@@ -8,8 +8,7 @@
 //! A worker that falls asleep becomes the poller if there is none, and stops polling to run a task. While it runs, its
 //! runtime's monitor is active, and calls the thread (`ensure_poller`) when there was no poller for a millisecond; a
 //! busy worker polls once in a while, so that this is rare. While long jobs hold every place it calls the thread instead
-//! (`call_poller`), because it would be back only after the next of them. A worker that will not poll again calls the
-//! thread, too (`hand_over_polling`). So there is a poller, or a worker is awake and the monitor watches it.
+//! (`call_poller`), because it would be back only after the next of them, and so does a worker that will not poll again. So there is a poller, or a worker is awake and the monitor watches it.
 //! The thread polls until a worker asks to take over, and wakes that worker when it has stopped. The transitions are in
 //! `sync/poller.rs`, which also says which thread keeps the poller's alarm.
 //!
@@ -206,10 +205,6 @@ impl Reactor for Driver {
 
     fn poll_once(&'static self, sleeper: &'static dyn Sleeper) {
         poller::poll_once(self, sleeper);
-    }
-
-    fn hand_over_polling(&'static self) {
-        poller::call(self);
     }
 
     fn ensure_poller(&'static self) {

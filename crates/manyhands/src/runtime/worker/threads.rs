@@ -137,7 +137,7 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     // It runs what the user wants run at the end, so it is neither asleep nor, to the monitor, on its way to work.
     slot.set_occupant(SlotState::Running);
     if let Some(reactor) = shared.reactor() {
-        reactor.hand_over_polling();
+        reactor.call_poller();
     }
     // The thread does not count as one that runs any more, so none of its waits may make room.
     slot.run_undeclared(|| Settings::run_hook(shared.settings.on_stop.as_ref(), index));
