@@ -71,23 +71,6 @@ impl<T: Linked> Run<T> {
         (first, rest)
     }
 
-    /// Moves the tasks for which `goes_last` holds behind the others. Both keep their order.
-    pub(crate) fn move_back(self, goes_last: impl Fn(&T) -> bool) -> Self {
-        match self.partition(goes_last) {
-            [Some(first), Some(last)] => {
-                // SAFETY: valid, and only this thread has it.
-                unsafe { Self::link_after(first.last, last.first) };
-                Self {
-                    first: first.first,
-                    last: last.last,
-                    len: first.len + last.len,
-                }
-            }
-            [Some(run), None] | [None, Some(run)] => run,
-            [None, None] => unreachable!("a run has at least one task"),
-        }
-    }
-
     /// The tasks for which `is_second` does not hold and those for which it does. Both keep their order.
     pub(crate) fn partition(self, is_second: impl Fn(&T) -> bool) -> [Option<Self>; 2] {
         let mut parts: [Option<Self>; 2] = [None, None];
@@ -102,7 +85,9 @@ impl<T: Linked> Run<T> {
             match part {
                 Some(run) => {
                     // SAFETY: as above.
-                    unsafe { Self::link_after(run.last, task) };
+                    let link = unsafe { T::link(run.last) };
+                    // Relaxed: only this thread has it; the push into a queue publishes it.
+                    link.store(task, Ordering::Relaxed);
                     run.last = task;
                     run.len += 1;
                 }
@@ -117,17 +102,6 @@ impl<T: Linked> Run<T> {
             task = next;
         }
         parts
-    }
-
-    /// Makes `task` the one after `before`.
-    ///
-    /// # Safety
-    /// `before` is valid, and only the caller has it.
-    unsafe fn link_after(before: *mut T, task: *mut T) {
-        // SAFETY: valid by the caller's promise.
-        let link = unsafe { T::link(before) };
-        // Relaxed: only this thread has it; the push into a queue publishes it.
-        link.store(task, Ordering::Relaxed);
     }
 }
 
@@ -429,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn some_of_a_run_go_behind_the_others_and_all_keep_their_order() {
+    fn a_run_is_divided_and_both_parts_keep_their_order() {
         const COUNT: usize = 5;
         for chosen in 0..1_usize << COUNT {
             let goes_last = |value: usize| chosen >> value & 1 != 0;
@@ -437,9 +411,14 @@ mod tests {
             // The last task of the run has a link to the tasks that stay behind.
             (0..=COUNT).for_each(|value| push(&from, value));
             let run = from.take(COUNT).unwrap();
-            let run = run.move_back(|node| goes_last(node.value));
-            assert_eq!(run.len, COUNT);
-            to.append(run);
+            let parts = run.partition(|node| goes_last(node.value));
+            let parts = parts.into_iter().flatten();
+            let lens = parts.map(|part| {
+                let len = part.len;
+                to.append(part);
+                len
+            });
+            assert_eq!(lens.sum::<usize>(), COUNT);
             let mut expected: Vec<usize> = (0..COUNT).collect();
             expected.sort_by_key(|&value| goes_last(value));
             let taken: Vec<usize> = std::iter::from_fn(|| take(&to)).collect();

@@ -216,16 +216,18 @@ fn take_outside(shared: &RuntimeInner, slot: &OccupiedSlot, turn: Turn) -> Optio
 fn keep(
     shared: &RuntimeInner,
     slot: &OccupiedSlot,
-    mut run: Run<Job>,
+    run: Run<Job>,
     is_more_left: impl FnOnce() -> bool,
 ) -> FoundWork {
-    if run.len > 1
-        && let Some(blocking) = shared.blocking_kind()
-    {
-        run = run.move_back(|job| job.kind() == blocking);
-    }
+    let blocking = (run.len > 1).then(|| shared.blocking_kind()).flatten();
+    let parts = match blocking {
+        Some(blocking) => run.partition(|job| job.kind() == blocking),
+        None => [Some(run), None],
+    };
+    let mut parts = parts.into_iter().flatten();
+    let run = parts.next().expect("a run has at least one task");
     let (first, rest) = run.split_first();
-    if let Some(rest) = rest {
+    for rest in rest.into_iter().chain(parts) {
         slot.steal_grace.end();
         slot.tasks.append(rest);
     }
