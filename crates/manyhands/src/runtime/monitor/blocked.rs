@@ -21,8 +21,7 @@ use std::time::{Duration, Instant};
 /// What the monitor remembers of the threads from look to look.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
-    /// Of each thread, with the last of its long jobs that was noted.
-    watches: HashMap<SlotNumber, (Watch, u64)>,
+    watches: HashMap<SlotNumber, Watch>,
     rechecked: Option<Instant>,
 }
 
@@ -52,7 +51,7 @@ impl Threads {
         let (mut asleep, mut others_run) = (Vec::new(), false);
         for slot in shared.all_slots() {
             let job = slot.job();
-            let (watch, noted) = self.watches.entry(slot.number).or_default();
+            let watch = self.watches.entry(slot.number).or_default();
             if job.is_none() && !slot.detected_blocked.is_set() {
                 *watch = Watch::default();
                 continue;
@@ -69,7 +68,7 @@ impl Threads {
                 }
                 ThreadVerdict::Unknown => found.undecided += usize::from(is_same_job),
                 ThreadVerdict::Runs | ThreadVerdict::Starved => {
-                    found.long.count(shared, slot, (&*watch, noted), now);
+                    found.long.count(shared, slot, watch, now);
                 }
             }
             others_run |= job.is_some();
@@ -80,7 +79,7 @@ impl Threads {
         let mut are_taken = || *taken.get_or_insert_with(processor_load::all_are_taken);
         asleep.retain(|slot| !slot.detected_blocked.is_set());
         for slot in asleep {
-            let (watch, _) = self.watches.entry(slot.number).or_default();
+            let watch = self.watches.entry(slot.number).or_default();
             if watch.is_to_be_replaced(since_first(now), others_run, &mut are_taken) {
                 shared.note_blocking_kind(slot);
                 found.newly_blocked +=

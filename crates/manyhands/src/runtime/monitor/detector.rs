@@ -32,6 +32,8 @@ pub(crate) struct Watch {
     pub(super) has_processor: bool,
     /// Since when it has been off the processor, if it is blocked.
     asleep_since: Duration,
+    /// Its job was noted as a long one.
+    pub(super) is_noted: bool,
 }
 
 /// What a thread does, by the looks so far.

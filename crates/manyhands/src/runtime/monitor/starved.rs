@@ -37,13 +37,12 @@ impl Long {
         self.starving + self.starving_beyond.min(free)
     }
 
-    /// The thread on `slot` computes, or would if a processor were free: counts it if its job takes long. `noted` is the last of
-    /// its long jobs that was noted.
+    /// The thread on `slot` computes, or would if a processor were free: counts it if its job takes long.
     pub(super) fn count(
         &mut self,
         shared: &RuntimeInner,
         slot: &WorkerSlot,
-        (watch, noted): (&Watch, &mut u64),
+        watch: &mut Watch,
         now: Instant,
     ) {
         let at = now.saturating_duration_since(clock::first());
@@ -68,11 +67,9 @@ impl Long {
             };
             *count += 1;
         }
-        if watch.verdict == ThreadVerdict::Runs && running_for >= INTERVAL_MAX {
-            let job = watch.job.unwrap_or(0);
-            if mem::replace(noted, job) != job {
-                note(shared, slot, now, running_for);
-            }
+        let is_noted = watch.verdict == ThreadVerdict::Runs && running_for >= INTERVAL_MAX;
+        if is_noted && !mem::replace(&mut watch.is_noted, true) {
+            note(shared, slot, now, running_for);
         }
     }
 }
