@@ -20,8 +20,6 @@
 use crate::job::{Job, abort};
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::sync::{Backoff, Mutex, Padded, lock};
-#[cfg(not(loom))]
-use crate::sync::{global, leak};
 use std::num::NonZeroU32;
 use std::ptr;
 
@@ -80,25 +78,15 @@ impl Slot {
 }
 
 impl TaskRegistry {
-    /// An unused registry, for a runtime at this address.
+    /// Opens a registry that is deserted, for a runtime at this address.
     #[cfg(not(loom))]
-    pub(crate) fn take(runtime: *const ()) -> &'static Self {
-        let unused = lock(&UNUSED).pop();
-        let registry = unused.unwrap_or_else(|| leak(Self::default()));
-        for shard in &registry.shards {
+    pub(crate) fn open(&self, runtime: *const ()) {
+        debug_assert!(self.is_deserted(), "a runtime's tasks end before it does");
+        for shard in &self.shards {
             *lock(&shard.slots) = Slots::default();
         }
         // Relaxed: the runtime's threads have passed the registry to every thread that reads it.
-        let place = &registry.runtime;
-        place.store(runtime.cast_mut(), Ordering::Relaxed);
-        registry
-    }
-
-    /// Returns the registry for reuse. It must be deserted.
-    #[cfg(not(loom))]
-    pub(crate) fn give_back(&'static self) {
-        debug_assert!(self.is_deserted(), "a runtime's tasks end before it does");
-        lock(&UNUSED).push(self);
+        self.runtime.store(runtime.cast_mut(), Ordering::Relaxed);
     }
 
     /// Registers a task, which must unregister before it is freed. `None` when the registry is closed: then
@@ -239,12 +227,6 @@ impl Slots {
     }
 }
 
-#[cfg(not(loom))]
-global! {
-    /// Registries that no runtime uses.
-    static UNUSED: Mutex<Vec<&'static TaskRegistry>> = Mutex::new(Vec::new());
-}
-
 const SHARD_BITS: u32 = if cfg!(loom) { 0 } else { 4 };
 /// This number of threads can register tasks, or wake some from outside, without contention for one lock.
 const SHARDS: usize = 1 << SHARD_BITS;
@@ -262,7 +244,7 @@ mod tests {
 
     #[test]
     fn keys_survive_the_packing_and_slots_are_reused() {
-        let registry = TaskRegistry::take(ptr::null());
+        let registry = TaskRegistry::default();
         let job = ptr::without_provenance_mut(64);
         let places: Vec<_> = (0..100)
             .map(|i| registry.register(job, i).unwrap())
@@ -276,12 +258,11 @@ mod tests {
         assert_eq!(registry.register(job, 4), Some(places[20]));
         places.into_iter().for_each(|key| registry.take_out(key));
         assert!(registry.is_deserted());
-        registry.give_back();
     }
 
     #[test]
     fn a_task_whose_shard_is_full_waits_in_another_one() {
-        let registry = TaskRegistry::take(ptr::null());
+        let registry = TaskRegistry::default();
         let job = ptr::without_provenance_mut(64);
         let count = 2 * SLOTS_MAX as usize + 1;
         let places: Vec<_> = (0..count)
@@ -295,12 +276,11 @@ mod tests {
         places.into_iter().for_each(|key| registry.take_out(key));
         registry.close(|_| unreachable!("nobody is there"));
         assert_eq!(registry.register(job, 15), None);
-        registry.give_back();
     }
 
     #[test]
     fn a_closed_registry_takes_no_task_and_lists_those_it_has() {
-        let registry = TaskRegistry::take(ptr::null());
+        let registry = TaskRegistry::default();
         let job = ptr::without_provenance_mut(64);
         let key = registry.register(job, 7).unwrap();
         let mut seen = Vec::new();
@@ -312,6 +292,5 @@ mod tests {
             assert!(!registry.is_deserted());
         });
         assert!(registry.is_deserted());
-        registry.give_back();
     }
 }

@@ -20,7 +20,7 @@ use crate::runtime::{
     waking,
 };
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Mutex, Padded, Parker, clock, process, thread};
+use crate::sync::{Mutex, Padded, Parker, clock, global, leak, lock, process, thread};
 use crate::timer::Timers;
 use std::marker::PhantomPinned;
 use std::ptr;
@@ -59,8 +59,7 @@ pub(crate) struct RuntimeInner {
     pub(super) monitor: Monitor,
     /// What time it is.
     pub(crate) clock: Clock,
-    /// What waits for a time on threads that are not workers.
-    pub(crate) outside_timers: &'static Timers,
+    pub(crate) lasting: &'static Lasting,
     pub(super) ending: Ending,
     /// Tasks dropped because they had not been started.
     pub(super) dropped: AtomicUsize,
@@ -95,6 +94,7 @@ impl RuntimeInner {
         let (workers, threads_max) = (settings.workers, settings.threads_max);
         let no_slot = |_| AtomicPtr::new(ptr::null_mut());
         let slots = 0..threads_max + EXTERNAL_THREADS_MAX;
+        let lasting = Lasting::take();
         let shared = Arc::new_cyclic(|this: &Weak<Self>| Self {
             number: RuntimeNumber::default(),
             settings,
@@ -103,7 +103,7 @@ impl RuntimeInner {
             set_aside: Padded(TaskQueue::default()),
             unowned_forks: UnownedForks::new(),
             priority_queues: PriorityQueues::new(workers),
-            registry: TaskRegistry::take(this.as_ptr().cast()),
+            registry: lasting.open(this.as_ptr().cast()),
             slots: slots.map(no_slot).collect(),
             external_threads: [const { AtomicU64::new(0) }; EXTERNAL_THREADS_MAX / 64],
             external_end: AtomicUsize::new(0),
@@ -113,7 +113,7 @@ impl RuntimeInner {
             short_tasks_found: SharedCounter::default(),
             monitor: Monitor::default(),
             clock,
-            outside_timers: Timers::take(),
+            lasting,
             ending: Ending::default(),
             dropped: AtomicUsize::new(0),
             threads: Mutex::new(Vec::new()),
@@ -241,7 +241,7 @@ impl RuntimeInner {
 
     /// Lets no timer wait here any more. Futures that other runtimes poll are sent elsewhere.
     pub(super) fn close_timers(&self) {
-        self.outside_timers.close();
+        self.lasting.outside_timers.close();
         self.worker_slots().for_each(|slot| slot.timers.close());
     }
 
@@ -271,10 +271,36 @@ impl Drop for RuntimeInner {
         self.close_timers();
         self.cancel_waiting();
         ending::discard_rest(self);
-        self.registry.give_back();
-        self.outside_timers.give_back();
+        lock(&UNUSED).push(self.lasting);
         self.all_slots().for_each(WorkerSlot::give_back);
     }
+}
+
+/// What wakes from outside and timers may still reach when a runtime has ended. It is not freed, but used by another one.
+#[derive(Default)]
+pub(crate) struct Lasting {
+    registry: TaskRegistry,
+    /// What waits for a time on threads that are not workers.
+    pub(crate) outside_timers: Timers,
+}
+
+impl Lasting {
+    fn take() -> &'static Self {
+        let unused = lock(&UNUSED).pop();
+        unused.unwrap_or_else(|| leak(Self::default()))
+    }
+
+    /// Opens it for a runtime at this address; returns the registry of that.
+    fn open(&self, runtime: *const ()) -> &TaskRegistry {
+        self.registry.open(runtime);
+        self.outside_timers.open();
+        &self.registry
+    }
+}
+
+global! {
+    /// That of no runtime.
+    static UNUSED: Mutex<Vec<&'static Lasting>> = Mutex::new(Vec::new());
 }
 
 /// Outside threads that can take part at once; the next one runs its calls alone.

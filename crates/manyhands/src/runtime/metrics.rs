@@ -7,7 +7,6 @@ use crate::runtime::ThreadChangeReason::{
     BlockingDeclared, BlockingDetected, Starvation, TimedOut, Warmup,
 };
 use crate::runtime::{RuntimeInner, SlotState};
-use crate::timer::Timers;
 use std::time::Duration;
 
 /// A snapshot of a runtime; made by [`Runtime::metrics`](crate::Runtime::metrics).
@@ -128,18 +127,16 @@ impl Metrics {
             metrics.parks += slot.counters.parked.read();
             metrics.contentions += slot.counters.contended.read() + slot.tasks.contentions();
             metrics.queued += slot.tasks.count(QUEUED_MAX) + slot.local.count(QUEUED_MAX);
-            metrics.add_timers(&slot.timers);
         }
-        metrics.add_timers(shared.outside_timers);
+        let of_slots = shared.all_slots().map(|slot| &*slot.timers);
+        for timers in of_slots.chain([&shared.lasting.outside_timers]) {
+            let lateness = timers.lateness();
+            metrics.timers_fired += lateness.fired;
+            metrics.timers_late += Duration::from_millis(lateness.total_millis);
+            let latest = Duration::from_millis(lateness.max_millis);
+            metrics.timer_latest = metrics.timer_latest.max(latest);
+        }
         metrics
-    }
-
-    fn add_timers(&mut self, timers: &Timers) {
-        let lateness = timers.lateness();
-        self.timers_fired += lateness.fired;
-        self.timers_late += Duration::from_millis(lateness.total_millis);
-        let latest = Duration::from_millis(lateness.max_millis);
-        self.timer_latest = self.timer_latest.max(latest);
     }
 }
 

@@ -14,8 +14,6 @@
 use crate::job::wake;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock};
-#[cfg(not(loom))]
-use crate::sync::{global, leak};
 use crate::timer::entry::Entry;
 use crate::timer::wheel::{Node, Step, Wheel};
 use std::ptr::NonNull;
@@ -103,21 +101,6 @@ impl Timers {
     /// How late timers were since the last [`open`](Self::open).
     pub(crate) fn lateness(&self) -> Lateness {
         lock(&self.slots).lateness
-    }
-
-    /// Timers that are never freed, for a runtime.
-    #[cfg(not(loom))]
-    pub(crate) fn take() -> &'static Self {
-        let unused = lock(&UNUSED).pop();
-        let timers = unused.unwrap_or_else(|| leak(Self::default()));
-        timers.open();
-        timers
-    }
-
-    /// Keeps them for the next runtime. They must be closed.
-    #[cfg(not(loom))]
-    pub(crate) fn give_back(&'static self) {
-        lock(&UNUSED).push(self);
     }
 
     /// Under the lock: an entry was inserted that is due at `tick`. Returns whether that is before all others.
@@ -219,12 +202,6 @@ fn wake_all(batch: Batch) -> bool {
     let has_any = batch.iter().any(Option::is_some);
     batch.into_iter().flatten().for_each(wake);
     has_any
-}
-
-#[cfg(not(loom))]
-global! {
-    /// Timers that no runtime uses. They are not freed, because a late owner may still read them.
-    static UNUSED: Mutex<Vec<&'static Timers>> = Mutex::new(Vec::new());
 }
 
 /// Instead of a tick: no entry waits.

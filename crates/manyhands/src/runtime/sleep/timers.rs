@@ -42,7 +42,7 @@ pub(crate) fn link(mut entry: Pin<&mut Entry>, now: Moment, waker: Waker) {
         return;
     }
     let mut link_outside = |shared: &RuntimeInner, waker: Waker| {
-        let (timers, entry) = (shared.outside_timers, entry.as_mut());
+        let (timers, entry) = (&shared.lasting.outside_timers, entry.as_mut());
         waking::link_outside(shared, timers, entry, now.tick(), waker)
     };
     if let Err(waker) = current::with_runtime(|shared| link_outside(shared, waker)) {
@@ -74,7 +74,7 @@ impl RuntimeInner {
     ) -> Option<Duration> {
         let now = Moment::now();
         let tick = now.tick();
-        let outside = self.outside_timers.fire_by(tick, tick);
+        let outside = self.lasting.outside_timers.fire_by(tick, tick);
         let fire = |slot: &WorkerSlot| slot.timers.fire_by(tick, tick.saturating_sub(late));
         let of_workers = workers.map(|slot| fire(slot).saturating_add(late));
         until(of_workers.fold(outside, u64::min), || now)
