@@ -1,11 +1,11 @@
 //! The connection to a program.
 
+use crate::answer::Answer;
 use crate::error::Error;
 use crate::groups::Groups;
 use crate::place;
 use crate::printable::harmless;
 use crate::stacks::{RawPolledTask, RawStacks};
-use crate::tracked::Changes;
 use crate::view::{Troubles, View, add};
 use manyhands_wire::{Hello, Line, LoopReport, PROTOCOL, Refusal, Request};
 #[cfg(feature = "page")]
@@ -77,92 +77,47 @@ impl Client {
     /// # Errors
     /// When the connection breaks, or the program does not answer as it should.
     pub fn view(&mut self, tasks_max: usize) -> Result<View, Error> {
-        let mut view = View::default();
+        let mut answer = Answer::default();
         self.for_each_line(tasks_max, |_, line| {
-            match line {
-                Line::Runtime(runtime) => view.runtimes.push(runtime),
-                Line::Task(task) => view.tasks.push(*task),
-                Line::Group(group) => view.groups.push(group),
-                Line::Loop(running) => view.loops.push(running),
-                Line::Channel(channel) => view.channels.push(*channel),
-                Line::Deadlock(deadlock) => view.deadlocks.push(deadlock),
-                Line::Starvation(starvation) => view.starvations.push(starvation),
-                Line::Report(report) => view.reports.push(report),
-                Line::End(end) => {
-                    add(&mut view.tasks_left_out, end.tasks_left_out.unwrap_or(0));
-                    add(
-                        &mut view.channels_left_out,
-                        end.channels_left_out.unwrap_or(0),
-                    );
-                    add(&mut view.groups_left_out, end.groups_left_out.unwrap_or(0));
-                }
-                _ => {}
-            }
+            answer.add(line);
             Ok(())
         })?;
-        Ok(view)
+        Ok(answer.view)
     }
 
     /// What has changed since it was asked for last over this connection; at first, everything. Of its tasks and channels at
     /// most `tasks_max` each.
-    pub(crate) fn changes(&mut self, tasks_max: usize) -> Result<Changes, Error> {
-        let mut changes = Changes::default();
+    pub(crate) fn changes(&mut self, tasks_max: usize) -> Result<Answer, Error> {
         let request = with_tasks("changes", tasks_max);
-        self.ask_for(&request, Size::of(tasks_max), |_, line| {
-            match line {
-                Line::Runtime(runtime) => changes.runtimes.push(runtime),
-                Line::Task(task) => changes.tasks.push(*task),
-                Line::Loop(running) => changes.loops.push(running),
-                Line::Channel(channel) => changes.channels.push(*channel),
-                Line::Gone(gone) => changes.gone = gone,
-                Line::End(end) => changes.end = end,
-                _ => {}
-            }
-            Ok(())
-        })?;
-        Ok(changes)
+        Ok(self.answer_to(&request, Size::of(tasks_max))?)
     }
 
     /// Its deadlocks and starved runtimes. The program takes 50 ms to find them; where a runtime seems to be starved, up to
     /// 400 ms.
     pub(crate) fn troubles(&mut self) -> Result<Troubles, Error> {
-        let mut troubles = Troubles::default();
-        self.ask(&Request::get("deadlocks"), |_, line| {
-            match line {
-                Line::Deadlock(deadlock) => troubles.deadlocks.push(deadlock),
-                Line::Starvation(starvation) => troubles.starvations.push(starvation),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        Ok(troubles)
+        let answer = self.answer_to(&Request::get("deadlocks"), Size::of(0))?;
+        let View {
+            deadlocks,
+            starvations,
+            ..
+        } = answer.view;
+        Ok(Troubles {
+            deadlocks,
+            starvations,
+        })
     }
 
     /// The last report of each place that calls loops. An older program has none.
     pub(crate) fn reports(&mut self) -> Result<Vec<LoopReport>, Error> {
-        let mut reports = Vec::new();
-        self.ask_if_known(&Request::get("reports"), |_, line| {
-            if let Line::Report(report) = line {
-                reports.push(report);
-            }
-            Ok(())
-        })?;
-        Ok(reports)
+        let answer = self.answer_to(&Request::get("reports"), Size::of(0));
+        Ok(if_known(answer)?.view.reports)
     }
 
     /// What the program's workers and loops do now. However many tasks there are, that costs it little.
     #[cfg(feature = "page")]
     pub(crate) fn workers_and_loops(&mut self) -> Result<(Vec<Runtime>, Vec<Loop>), Error> {
-        let (mut runtimes, mut loops) = (Vec::new(), Vec::new());
-        self.ask(&with_tasks("snapshot", 0), |_, line| {
-            match line {
-                Line::Runtime(runtime) => runtimes.push(runtime),
-                Line::Loop(running) => loops.push(running),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        Ok((runtimes, loops))
+        let answer = self.answer_to(&with_tasks("snapshot", 0), Size::of(0))?;
+        Ok((answer.view.runtimes, answer.view.loops))
     }
 
     /// Passes the lines of the same answers to `write`, as they come.
@@ -182,16 +137,11 @@ impl Client {
     /// # Errors
     /// As [`view`](Self::view).
     pub fn groups(&mut self) -> Result<Groups, Error> {
-        let mut groups = Groups::default();
-        self.ask(&Request::get("groups"), |_, line| {
-            match line {
-                Line::Group(group) => groups.groups.push(group),
-                Line::End(end) => groups.groups_left_out = end.groups_left_out.unwrap_or(0),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        Ok(groups)
+        let answer = self.answer_to(&Request::get("groups"), Size::of(0))?;
+        Ok(Groups {
+            groups: answer.view.groups,
+            groups_left_out: answer.view.groups_left_out,
+        })
     }
 
     /// What the threads that take part in a runtime have in their registers and on their stacks, one after the other.
@@ -200,17 +150,12 @@ impl Client {
     /// As [`view`](Self::view); also when the program's system is none where stacks can be copied, and when the program
     /// handles the signal itself by which they are.
     pub fn raw_stacks(&mut self) -> Result<RawStacks, Error> {
-        let mut stacks = RawStacks::default();
-        self.ask_for(&Request::get("stacks"), Size::LARGEST, |_, line| {
-            match line {
-                Line::Code(code) => stacks.code = code,
-                Line::Stack(stack) => stacks.threads.push(*stack),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        stacks.foreign = self.foreign;
-        Ok(stacks)
+        let answer = self.answer_to(&Request::get("stacks"), Size::LARGEST)?;
+        Ok(RawStacks {
+            code: answer.code,
+            threads: answer.threads,
+            foreign: self.foreign,
+        })
     }
 
     /// Has the task with this number polled once more, if it waits, and returns where it then waits and what the thread that
@@ -220,22 +165,17 @@ impl Client {
     /// As [`raw_stacks`](Self::raw_stacks); also when the program does not allow that others act on it, when no task of this
     /// number waits, and when no worker has polled it within two seconds.
     pub fn poll_task(&mut self, number: &str) -> Result<RawPolledTask, Error> {
-        let mut polled = RawPolledTask::default();
         let request = Request {
             poll: Some(number.to_owned()),
             ..Request::default()
         };
-        self.ask(&request, |_, line| {
-            match line {
-                Line::Code(code) => polled.code = code,
-                Line::Task(task) => polled.task = Some(*task),
-                Line::Leaf(leaf) => polled.leaves.push(leaf),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        polled.foreign = self.foreign;
-        Ok(polled)
+        let mut answer = self.answer_to(&request, Size::of(0))?;
+        Ok(RawPolledTask {
+            code: answer.code,
+            task: answer.view.tasks.pop(),
+            leaves: answer.leaves,
+            foreign: self.foreign,
+        })
     }
 
     fn for_each_line(
@@ -245,42 +185,35 @@ impl Client {
     ) -> Result<(), Error> {
         let mut tasks_left_out = 0;
         let tasks = with_tasks("snapshot", tasks_max);
-        self.ask_for(&tasks, Size::of(tasks_max), |text, line| {
+        self.ask(&tasks, Size::of(tasks_max), |text, line| {
             if let Line::End(end) = &line {
                 add(&mut tasks_left_out, end.tasks_left_out.unwrap_or(0));
             }
             see(text, line)
         })?;
-        self.ask(&Request::get("deadlocks"), &mut see)?;
+        self.ask(&Request::get("deadlocks"), Size::of(0), &mut see)?;
         if tasks_left_out > 0 {
-            self.ask_if_known(&Request::get("groups"), &mut see)?;
+            if_known(self.ask(&Request::get("groups"), Size::of(0), &mut see))?;
         }
-        self.ask_if_known(&Request::get("reports"), see)
+        Ok(if_known(self.ask(
+            &Request::get("reports"),
+            Size::of(0),
+            see,
+        ))?)
     }
 
-    /// As [`ask`](Self::ask), for what an older program does not know and so does not answer.
-    fn ask_if_known(
-        &mut self,
-        request: &Request,
-        see: impl FnMut(&str, Line) -> io::Result<()>,
-    ) -> Result<(), Error> {
-        match self.ask(request, see) {
-            Err(Asking::Refused(refusal)) if refusal.code == UNKNOWN_REQUEST => Ok(()),
-            asked => Ok(asked?),
-        }
+    /// Asks for one thing, and keeps the lines of the answer.
+    fn answer_to(&mut self, request: &Request, most: Size) -> Result<Answer, Asking> {
+        let mut answer = Answer::default();
+        self.ask(request, most, |_, line| {
+            answer.add(line);
+            Ok(())
+        })?;
+        Ok(answer)
     }
 
-    /// Asks for one thing that has little to do with how many tasks there are, and passes on the lines of the answer.
+    /// Asks for one thing, and passes on the lines of the answer, which is of this size at most.
     fn ask(
-        &mut self,
-        request: &Request,
-        see: impl FnMut(&str, Line) -> io::Result<()>,
-    ) -> Result<(), Asking> {
-        self.ask_for(request, Size::of(0), see)
-    }
-
-    /// As [`ask`](Self::ask), for an answer of this size at most.
-    fn ask_for(
         &mut self,
         request: &Request,
         most: Size,
@@ -322,6 +255,14 @@ impl Client {
 }
 
 /// A request for this, with at most so many tasks and channels.
+/// Nothing, where an older program does not know what it was asked for and so does not answer.
+fn if_known<A: Default>(asked: Result<A, Asking>) -> Result<A, Asking> {
+    match asked {
+        Err(Asking::Refused(refusal)) if refusal.code == UNKNOWN_REQUEST => Ok(A::default()),
+        asked => asked,
+    }
+}
+
 fn with_tasks(what: &str, tasks_max: usize) -> Request {
     Request {
         tasks_max: Some(tasks_max as u64),

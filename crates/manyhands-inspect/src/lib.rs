@@ -18,6 +18,8 @@
 #![warn(missing_docs)]
 
 #[cfg(unix)]
+mod answer;
+#[cfg(unix)]
 mod client;
 mod error;
 #[cfg(all(any(feature = "page", feature = "top"), unix))]

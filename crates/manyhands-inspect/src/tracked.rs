@@ -4,27 +4,16 @@
 //!
 //! Not here: who asks for changes (`client.rs`), and how often (`looker.rs`).
 
+use crate::answer::Answer;
 use crate::view::View;
-use manyhands_wire::{Channel, End, Gone, Loop, Runtime, Task};
+use manyhands_wire::{Channel, Task};
+#[cfg(feature = "page")]
+use manyhands_wire::{Loop, Runtime};
 use std::collections::BTreeMap;
 #[cfg(feature = "page")]
 use std::collections::BTreeSet;
+use std::mem;
 use std::time::Duration;
-
-/// What has changed since the program was asked last.
-#[derive(Debug, Default)]
-pub(crate) struct Changes {
-    /// All of them.
-    pub(crate) runtimes: Vec<Runtime>,
-    /// All of them.
-    pub(crate) loops: Vec<Loop>,
-    /// Those that are new or have changed.
-    pub(crate) tasks: Vec<Task>,
-    /// Those that are new or have changed.
-    pub(crate) channels: Vec<Channel>,
-    pub(crate) gone: Gone,
-    pub(crate) end: End,
-}
 
 /// The program, as it was last seen. All moments are times since the same one.
 #[derive(Debug, Default)]
@@ -72,33 +61,28 @@ impl Number {
 }
 
 impl Tracked {
-    /// Takes in what has changed, as it was at the moment `at`.
-    pub(crate) fn apply(&mut self, changes: Changes, at: Duration) {
-        for text in &changes.gone.tasks {
+    /// Takes in all runtimes and loops, and the tasks and channels that are new or have changed, as they were at the moment `at`.
+    pub(crate) fn apply(&mut self, changes: Answer, at: Duration) {
+        let Answer { mut view, gone, .. } = changes;
+        for text in &gone.tasks {
             let number = Number::of(text);
             self.tasks.remove(&number);
             #[cfg(feature = "page")]
             self.news.gone(number);
         }
-        for channel in &changes.gone.channels {
+        for channel in &gone.channels {
             self.channels.remove(channel);
         }
-        for what in changes.tasks {
+        for what in mem::take(&mut view.tasks) {
             let number = Number::of(&what.number);
             #[cfg(feature = "page")]
             self.news.changed(&number);
             self.tasks.insert(number, Seen { what, at });
         }
-        for what in changes.channels {
+        for what in mem::take(&mut view.channels) {
             self.channels.insert(what.number, Seen { what, at });
         }
-        self.rest = View {
-            runtimes: changes.runtimes,
-            loops: changes.loops,
-            tasks_left_out: changes.end.tasks_left_out.unwrap_or(0),
-            channels_left_out: changes.end.channels_left_out.unwrap_or(0),
-            ..View::default()
-        };
+        self.rest = view;
     }
 
     /// Everything, as far as it is known at the moment `at`; without groups and deadlocks.
@@ -193,21 +177,24 @@ fn micros(duration: Duration) -> u64 {
 
 #[cfg(all(test, feature = "page"))]
 mod tests {
-    use super::{Changes, Duration, Tracked};
+    use super::{Answer, Duration, Tracked};
     use crate::graph::tests::{orders, task};
     use crate::view::View;
-    use manyhands_wire::{End, Gone, Task};
+    use manyhands_wire::{Gone, Task};
 
     const BEGIN: Duration = Duration::from_secs(1);
 
-    fn changes(tasks: Vec<Task>, gone: &[&str]) -> Changes {
-        Changes {
-            tasks,
+    fn changes(tasks: Vec<Task>, gone: &[&str]) -> Answer {
+        Answer {
+            view: View {
+                tasks,
+                ..View::default()
+            },
             gone: Gone {
                 tasks: gone.iter().map(|&number| number.to_owned()).collect(),
                 channels: Vec::new(),
             },
-            ..Changes::default()
+            ..Answer::default()
         }
     }
 
@@ -231,10 +218,7 @@ mod tests {
         tracked.apply(changes(vec![numbered("5")], &["16", "7"]), BEGIN);
         assert_eq!(numbers(&tracked.view(BEGIN)), ["4", "5", "100", "3.2"]);
         let mut ended = changes(Vec::new(), &["4", "5", "100", "3.2"]);
-        ended.end = End {
-            tasks_left_out: Some(9),
-            ..End::default()
-        };
+        ended.view.tasks_left_out = 9;
         tracked.apply(ended, BEGIN);
         let view = tracked.view(BEGIN);
         assert_eq!((view.tasks.len(), view.tasks_left_out), (0, 9));
@@ -249,7 +233,7 @@ mod tests {
         };
         let sent = vec![numbered("1"), running];
         let mut first = changes(sent.clone(), &[]);
-        first.channels = vec![orders()];
+        first.view.channels = vec![orders()];
         tracked.apply(first, BEGIN);
         let view = tracked.view(BEGIN + Duration::from_millis(5));
         for (before, now) in sent.iter().zip(&view.tasks) {
@@ -299,7 +283,7 @@ mod tests {
         let mut channel = orders();
         channel.age_us = u64::MAX;
         let mut first = changes(vec![old.clone()], &[]);
-        first.channels = vec![channel.clone()];
+        first.view.channels = vec![channel.clone()];
         tracked.apply(first, BEGIN);
         let view = tracked.view(2 * BEGIN);
         assert_eq!((view.tasks, view.channels), (vec![old], vec![channel]));
