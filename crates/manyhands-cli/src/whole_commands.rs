@@ -8,7 +8,7 @@ use manyhands_lab::{
     Case, Experiment,
     console::{self, Ending},
     launcher::Launcher,
-    plain::steers,
+    plain::is_harmful,
     record::Head,
 };
 use std::{
@@ -52,7 +52,7 @@ impl WholeCommands {
     pub(crate) fn run(&self, run: Run) -> Result<Ending, Failure> {
         for command in &self.commands {
             // The run is resumed by what stands in its report, so an escape would not do.
-            let is_shown = |word: &str| !word.chars().any(steers);
+            let is_shown = |word: &str| !word.chars().any(is_harmful);
             if !command
                 .iter()
                 .all(|word| word.to_str().is_some_and(is_shown))

@@ -13,7 +13,7 @@ use manyhands_lab::{
     Experiment,
     findings::{self, Findings},
     machine::Machine,
-    plain::steers,
+    plain::is_harmful,
     record::{Block, CaseCard, Event, Head},
     run,
     verdict::Verdict,
@@ -223,7 +223,7 @@ fn is_of_arms(block: &Block, arms: usize) -> bool {
 
 /// Whether nothing in a value steers a terminal or is longer than a line.
 fn is_plain(value: &Value) -> bool {
-    let is_plain_text = |text: &str| text.len() <= LINE_MAX && !text.chars().any(steers);
+    let is_plain_text = |text: &str| text.len() <= LINE_MAX && !text.chars().any(is_harmful);
     match value {
         Value::String(text) => is_plain_text(text),
         Value::Array(values) => values.iter().all(is_plain),

@@ -1,5 +1,6 @@
 //! Texts from outside, made fit for a terminal, a page, a picture and a table.
 
+pub use manyhands_wire::is_harmful;
 use std::borrow::Cow;
 
 /// The text with every character that steers instead of showing written as an escape: control
@@ -7,42 +8,25 @@ use std::borrow::Cow;
 ///
 /// # Examples
 /// ```
-/// use manyhands_lab::plain::{cell, plain, steers};
+/// use manyhands_lab::plain::{cell, plain};
 ///
-/// assert!(steers('\u{1b}') && !steers('ß'));
 /// assert_eq!(plain("red\u{1b}[31m"), "red\\u{1b}[31m");
 /// assert_eq!(["=1+1", "-1.5", "a=b"].map(cell), ["'=1+1", "-1.5", "a=b"]);
 /// ```
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(steers) {
+    if !text.chars().any(is_harmful) {
         return Cow::Borrowed(text);
     }
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
-        if steers(c) {
+        if is_harmful(c) {
             plain.extend(c.escape_default());
         } else {
             plain.push(c);
         }
     }
     Cow::Owned(plain)
-}
-
-/// Whether a character does something else than to show itself.
-///
-/// Example: see [`plain`].
-#[must_use]
-pub fn steers(c: char) -> bool {
-    // Among these are those that turn.
-    let is_unseen = matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}')
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{e0000}'..='\u{e007f}');
-    let breaks = matches!(c, '\u{2028}' | '\u{2029}');
-    c.is_control()
-        || is_unseen
-        || breaks
-        || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}')
 }
 
 /// The text as a cell of a table: behind an apostrophe if a spreadsheet would take it for a formula. A negative number is none.

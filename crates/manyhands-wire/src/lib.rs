@@ -18,4 +18,4 @@ pub use loops::{InFlight, Loop, LoopReport};
 pub use runtimes::{Channel, Load, Runtime, Starvation, Worker};
 pub use stacks::{Code, Mapping, Number, RawCopy, RawLeaf, RawStack, Registers};
 pub use tasks::{Deadlock, Frame, Group, GroupFrame, Task, Wait};
-pub use text::{is_harmful, place, printable, word};
+pub use text::{escaped, is_harmful, place, printable, word};

@@ -15,12 +15,19 @@ use std::panic::Location;
 /// ```
 #[must_use]
 pub fn printable(text: &str) -> String {
+    match text.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => escaped(&text[..end]) + "…",
+        None => escaped(text),
+    }
+}
+
+/// This text with its harmful characters as escapes.
+///
+/// Example: see [`printable`].
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    for (count, c) in text.chars().enumerate() {
-        if count == CHARS_MAX {
-            shown.push('…');
-            break;
-        }
+    for c in text.chars() {
         if is_harmful(c) {
             shown.extend(c.escape_unicode());
         } else {
@@ -31,7 +38,7 @@ pub fn printable(text: &str) -> String {
 }
 
 /// Whether a terminal would obey the character, or a text could say something else with it than its letters do: one that
-/// turns the direction of writing, or that nobody sees.
+/// turns the direction of writing, that nobody sees, or that no XML file may hold.
 ///
 /// # Examples
 /// ```
@@ -44,6 +51,7 @@ pub fn is_harmful(c: char) -> bool {
             c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
         )
+        || matches!(c, '\u{fffe}' | '\u{ffff}')
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
         || matches!(c, '\u{e0000}'..='\u{e007f}')
 }
@@ -110,6 +118,7 @@ mod tests {
             ("a\nb\r\0", "a\\u{a}b\\u{d}\\u{0}"),
             ("\u{9b}2J\u{7f}", "\\u{9b}2J\\u{7f}"),
             ("x\u{202e}y\u{2066}", "x\\u{202e}y\\u{2066}"),
+            ("\u{fffd}\u{fffe}\u{ffff}", "\u{fffd}\\u{fffe}\\u{ffff}"),
         ] {
             assert_eq!(printable(text), shown, "{text:?}");
         }

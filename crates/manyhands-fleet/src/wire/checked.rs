@@ -1,7 +1,7 @@
 //! Values that are within their bounds once they exist: whatever made them, also a message of somebody who is not to be
 //! trusted, has checked them. Nothing behind the wire looks at them again.
 
-use manyhands_lab::plain::{plain, steers};
+use manyhands_lab::plain::{is_harmful, plain};
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::Deref, str::FromStr};
 
@@ -105,7 +105,7 @@ impl TryFrom<String> for Text {
     type Error = OutOfBounds;
 
     fn try_from(text: String) -> Result<Self, OutOfBounds> {
-        match text.len() <= TEXT_MAX && !text.chars().any(steers) {
+        match text.len() <= TEXT_MAX && !text.chars().any(is_harmful) {
             true => Ok(Self(text)),
             false => Err(OutOfBounds(
                 "a text has at most 1,000 bytes and no control characters",

@@ -9,7 +9,7 @@ use super::unwind::Calls;
 use super::{Frame, Stacks, ThreadStack};
 use blazesym::symbolize::source::{Elf as ElfSource, Source};
 use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer};
-use manyhands_wire::{Code, Mapping, RawCopy, RawStack, is_harmful};
+use manyhands_wire::{Code, Mapping, RawCopy, RawStack, escaped};
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
@@ -249,28 +249,15 @@ fn frame(symbol: &str, code: Option<&CodeInfo<'_>>, module: &str, inlined: bool)
     // Without the hash at its end.
     let function = format!("{:#}", rustc_demangle::demangle(symbol));
     let kind = kind_of(&function, module);
+    // These names do not come from the program, which escapes its own, but from files.
     Frame {
-        function: printable(&function),
-        file: code.map(|code| printable(&code.to_path().to_string_lossy())),
+        function: escaped(&function),
+        file: code.map(|code| escaped(&code.to_path().to_string_lossy())),
         line: code.and_then(|code| code.line),
         module: module.to_owned(),
         inlined,
         kind,
     }
-}
-
-/// The text without characters that a terminal would obey: these names do not come from the program, which escapes its
-/// own, but from files.
-fn printable(text: &str) -> String {
-    let escaped = |c: char| {
-        let is_plain = !is_harmful(c);
-        let (plain, escaped) = (
-            is_plain.then_some(c),
-            (!is_plain).then(|| c.escape_unicode()),
-        );
-        plain.into_iter().chain(escaped.into_iter().flatten())
-    };
-    text.chars().flat_map(escaped).collect()
 }
 
 #[cfg(test)]
@@ -492,10 +479,11 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_obey_in_a_name_is_escaped() {
-        assert_eq!(
-            super::printable("a\x1b[2J\u{202e}b"),
-            "a\\u{1b}[2J\\u{202e}b"
-        );
-        assert_eq!(super::printable("<Zoë as T>::f"), "<Zoë as T>::f");
+        for (symbol, function) in [
+            ("a\x1b[2J\u{202e}b", "a\\u{1b}[2J\\u{202e}b"),
+            ("<Zoë as T>::f", "<Zoë as T>::f"),
+        ] {
+            assert_eq!(super::frame(symbol, None, "", false).function, function);
+        }
     }
 }

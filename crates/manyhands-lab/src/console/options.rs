@@ -2,7 +2,7 @@
 
 use crate::{
     machine::PinError,
-    plain::steers,
+    plain::is_harmful,
     record::{PoolState, Scale, Settings},
     store::Existing,
     system,
@@ -155,7 +155,7 @@ fn builds(asked: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
         let unusable = |error| format!("'--build {shown}' cannot be used: {error}");
         let build = build.canonicalize().map_err(unusable)?;
         match build.to_str() {
-            Some(name) if !name.chars().any(steers) => Ok(build),
+            Some(name) if !name.chars().any(is_harmful) => Ok(build),
             _ => Err(format!(
                 "'--build {shown}' has characters that no report can show"
             )),

@@ -3,7 +3,7 @@
 use super::{EVENTS, HEAD, Line};
 use crate::{
     LabError,
-    plain::steers,
+    plain::is_harmful,
     record::{Event, FORMAT, Head},
 };
 use serde::Deserialize;
@@ -96,7 +96,7 @@ fn read_head(path: &Path) -> Result<Head, LabError> {
         });
     }
     let head: Head = serde_json::from_slice(&bytes).map_err(damaged)?;
-    if names(&head).any(|name| name.chars().any(steers)) {
+    if names(&head).any(|name| name.chars().any(is_harmful)) {
         return Err(LabError::Damaged {
             path: path.to_owned(),
             line: 1,
