@@ -5,9 +5,8 @@
 use crate::reports::reports_text;
 use crate::view::View;
 use crate::words::{
-    PATH_CHARS_MAX, Resources, TASK_COLUMNS, TYPE_CHARS_MAX, deadlocked_tasks, frames_of, label,
-    name_of_channel, percent_done, priority_of, runners_of, short, state_of_channel, tail, time,
-    waits_of, worker_of,
+    PATH_CHARS_MAX, Resources, TASK_COLUMNS, TYPE_CHARS_MAX, Value, name_of_channel, percent_done,
+    runners_of, short, state_of_channel, tail, time,
 };
 use crate::workers::{TasksOfWorkers, threads_added};
 use comfy_table::{LineStyle, Table, TableStyle};
@@ -99,37 +98,26 @@ fn tasks(view: &View) -> String {
     if view.tasks.is_empty() {
         return "no tasks are recorded".to_owned();
     }
-    let mut table = new_table(&TASK_COLUMNS);
+    let mut table = new_table(&TASK_COLUMNS.map(|(title, _)| title));
     let resources = Resources::of(view);
-    let deadlocked = deadlocked_tasks(view);
     for task in &view.tasks {
-        let state = if deadlocked.contains(task.number.as_str()) {
-            format!("{}, deadlocked", task.state)
-        } else {
-            task.state.clone()
-        };
-        let lines: Vec<&str> = task.waits.iter().map(|wait| short(&wait.at)).collect();
-        table.add_row([
-            task.number.clone(),
-            label(task).to_owned(),
-            state,
-            time(task.in_state_us),
-            waits_of(task, &resources).join("\n"),
-            frames_of(task).join("\n"),
-            lines.join("\n"),
-            task.spawned_at.as_deref().map_or("", short).to_owned(),
-            task.parent.clone().unwrap_or_default(),
-            worker_of(task),
-            task.polls.to_string(),
-            time(task.busy_us),
-            priority_of(task).to_owned(),
-        ]);
+        table.add_row(TASK_COLUMNS.map(|(_, value)| in_lines(value(task, &resources))));
     }
     let mut text = table.trim_fmt();
     if view.tasks_left_out > 0 {
         let _ = write!(text, "\nand {} more tasks", view.tasks_left_out);
     }
     text
+}
+
+/// The values of one cell below each other.
+fn in_lines(value: Value) -> String {
+    match value {
+        Value::Count(count) => count.to_string(),
+        Value::Micros(micros) => time(micros),
+        Value::Number(text) | Value::Text(text) => text,
+        Value::Texts(texts) | Value::Places(texts) => texts.join("\n"),
+    }
 }
 
 fn loops(view: &View) -> String {

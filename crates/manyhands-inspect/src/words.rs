@@ -15,7 +15,7 @@ pub(crate) fn label(task: &Task) -> &str {
 }
 
 /// What the task waits for, wait by wait. Of what is outside it says who has woken the task last, if that is known.
-pub(crate) fn waits_of(task: &Task, resources: &Resources<'_>) -> Vec<String> {
+fn waits_of(task: &Task, resources: &Resources<'_>) -> Vec<String> {
     let waits = task.waits.iter();
     waits
         .map(
@@ -47,13 +47,15 @@ pub(crate) fn waits_for(task: &Task, wait: &Wait, resources: &Resources<'_>) -> 
     }
 }
 
-/// What a view says about the things that its tasks wait for, by resource.
+/// What a view says about the things that its tasks wait for, by resource; and which tasks wait for each other.
 #[derive(Debug, Default)]
 pub(crate) struct Resources<'view> {
     /// The names of the channels that have one.
     channels: HashMap<&'view str, &'view str>,
     /// The first task that waits for it, and the next one.
     waiting: HashMap<&'view str, (&'view str, Option<&'view str>)>,
+    /// The numbers of the tasks that wait for each other in a ring.
+    pub(crate) deadlocked: HashSet<&'view str>,
 }
 
 impl<'view> Resources<'view> {
@@ -72,9 +74,11 @@ impl<'view> Resources<'view> {
                 }
             }
         }
+        let rings = view.deadlocks.iter().flat_map(|ring| &ring.tasks);
         Self {
             channels: named.collect(),
             waiting,
+            deadlocked: rings.map(|task| task.number.as_str()).collect(),
         }
     }
 
@@ -95,7 +99,7 @@ pub(crate) fn kind_words(kind: &str) -> &str {
 
 /// The names of the frames in which a task is, from the outermost inwards: for each of its waits, or if none is recorded
 /// for each frame with no other inside it.
-pub(crate) fn frames_of(task: &Task) -> Vec<String> {
+fn frames_of(task: &Task) -> Vec<String> {
     if task.frames.is_empty() {
         return Vec::new();
     }
@@ -120,14 +124,8 @@ fn chain(task: &Task, innermost: Option<usize>) -> String {
     names.join(" › ")
 }
 
-/// The numbers of the tasks that wait for each other in a ring.
-pub(crate) fn deadlocked_tasks(view: &View) -> HashSet<&str> {
-    let rings = view.deadlocks.iter().flat_map(|ring| &ring.tasks);
-    rings.map(|task| task.number.as_str()).collect()
-}
-
 /// Its priority, if that is not the usual one.
-pub(crate) fn priority_of(task: &Task) -> &str {
+fn priority_of(task: &Task) -> &str {
     let priority = task.priority.as_deref();
     priority
         .filter(|priority| *priority != "normal")
@@ -135,7 +133,7 @@ pub(crate) fn priority_of(task: &Task) -> &str {
 }
 
 /// The runtime and the worker that run it, or nothing.
-pub(crate) fn worker_of(task: &Task) -> String {
+fn worker_of(task: &Task) -> String {
     match (task.runtime, task.worker) {
         (Some(runtime), Some(worker)) => format!("{runtime}:{worker}"),
         _ => String::new(),
@@ -202,22 +200,59 @@ fn to_float(micros: u64) -> f64 {
     micros as f64
 }
 
+/// What stands in a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    Count(u64),
+    Micros(u64),
+    /// The number of a task; empty: none.
+    Number(String),
+    Text(String),
+    Texts(Vec<String>),
+    /// Places in the source.
+    Places(Vec<String>),
+}
+
+/// A column of a table of tasks: its title, and what stands there of a task.
+type TaskColumn = (&'static str, fn(&Task, &Resources<'_>) -> Value);
+
 /// The columns of a table of tasks.
-pub(crate) const TASK_COLUMNS: [&str; 13] = [
-    "task",
-    "name",
-    "state",
-    "for",
-    "waits for",
-    "in",
-    "at",
-    "spawned at",
-    "parent",
-    "worker",
-    "polls",
-    "busy",
-    "priority",
+pub(crate) const TASK_COLUMNS: [TaskColumn; 13] = [
+    ("task", |task, _| Value::Number(task.number.clone())),
+    ("name", |task, _| Value::Text(label(task).to_owned())),
+    ("state", |task, resources| {
+        let is_deadlocked = resources.deadlocked.contains(task.number.as_str());
+        let more = if is_deadlocked { ", deadlocked" } else { "" };
+        Value::Text(format!("{}{more}", task.state))
+    }),
+    ("for", |task, _| Value::Micros(task.in_state_us)),
+    ("waits for", |task, resources| {
+        Value::Texts(waits_of(task, resources))
+    }),
+    ("in", |task, _| Value::Texts(frames_of(task))),
+    ("at", |task, _| {
+        let lines = task.waits.iter().map(|wait| short(&wait.at).to_owned());
+        Value::Places(lines.collect())
+    }),
+    ("spawned at", |task, _| {
+        let line = task.spawned_at.as_deref().map(short);
+        Value::Places(line.map(str::to_owned).into_iter().collect())
+    }),
+    ("parent", |task, _| {
+        Value::Number(task.parent.clone().unwrap_or_default())
+    }),
+    ("worker", |task, _| Value::Text(worker_of(task))),
+    ("polls", |task, _| Value::Count(task.polls)),
+    ("busy", |task, _| Value::Micros(task.busy_us)),
+    ("priority", |task, _| {
+        Value::Text(priority_of(task).to_owned())
+    }),
 ];
+
+/// The places of these columns, by importance.
+#[cfg(all(feature = "top", unix))]
+pub(crate) const TASK_COLUMNS_BY_IMPORTANCE: [usize; 13] =
+    [0, 2, 6, 3, 1, 4, 10, 11, 7, 9, 5, 8, 12];
 
 /// The kind of a wait for what is not this library's.
 pub(crate) const OUTSIDE: &str = "outside";

@@ -160,7 +160,7 @@ mod tests {
             is_alarm: false,
         };
         let sheet = Sheet {
-            columns: &["task", "priority", "in"],
+            columns: vec!["task", "priority", "in"],
             order: &[0, 1, 2],
             rows: vec![row(&"serve › ".repeat(8)), row("")],
         };
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn no_text_is_cut_while_a_longer_one_has_more_room() {
         let sheet = Sheet {
-            columns: &["at", "in", "name"],
+            columns: vec!["at", "in", "name"],
             order: &[0, 1, 2],
             rows: vec![Row {
                 cells: vec![

@@ -5,8 +5,8 @@ use crate::reports::{ended_ago, imbalance, verdict_words};
 use crate::top::sheet::{Cell, Row, Sheet};
 use crate::view::View;
 use crate::words::{
-    Resources, TASK_COLUMNS, deadlocked_tasks, frames_of, label, name_of_channel, percent_done,
-    priority_of, runners_of, short, state_of_channel, time, waits_for, waits_of, worker_of,
+    Resources, TASK_COLUMNS, TASK_COLUMNS_BY_IMPORTANCE, Value, label, name_of_channel,
+    percent_done, runners_of, short, state_of_channel, time, waits_for,
 };
 use crate::workers::{TasksOfWorkers, threads_added};
 use manyhands_wire::{Channel, LoopReport, Task};
@@ -78,32 +78,28 @@ fn duration(micros: u64) -> Cell {
 
 fn tasks(view: &View) -> Sheet {
     let resources = Resources::of(view);
-    let deadlocked = deadlocked_tasks(view);
-    let row = |task: &Task| {
-        let lines: Vec<&str> = task.waits.iter().map(|wait| short(&wait.at)).collect();
-        Row {
-            is_alarm: deadlocked.contains(task.number.as_str()),
-            cells: vec![
-                number(&task.number),
-                label(task).into(),
-                task.state.clone().into(),
-                duration(task.in_state_us),
-                waits_of(task, &resources).join(", ").into(),
-                frames_of(task).join(", ").into(),
-                Cell::path(lines.join(", ")),
-                Cell::path(task.spawned_at.as_deref().map_or("", short)),
-                number(task.parent.as_deref().unwrap_or_default()),
-                worker_of(task).into(),
-                task.polls.into(),
-                duration(task.busy_us),
-                priority_of(task).into(),
-            ],
-        }
+    let row = |task: &Task| Row {
+        is_alarm: resources.deadlocked.contains(task.number.as_str()),
+        cells: TASK_COLUMNS
+            .map(|(_, value)| in_a_line(value(task, &resources)))
+            .to_vec(),
     };
     Sheet {
-        columns: &TASK_COLUMNS,
-        order: &[0, 2, 6, 3, 1, 4, 10, 11, 7, 9, 5, 8, 12],
+        columns: TASK_COLUMNS.map(|(title, _)| title).to_vec(),
+        order: &TASK_COLUMNS_BY_IMPORTANCE,
         rows: view.tasks.iter().map(row).collect(),
+    }
+}
+
+/// The values of one cell beside each other.
+fn in_a_line(value: Value) -> Cell {
+    match value {
+        Value::Count(count) => count.into(),
+        Value::Micros(micros) => duration(micros),
+        Value::Number(text) => number(&text),
+        Value::Text(text) => text.into(),
+        Value::Texts(texts) => texts.join(", ").into(),
+        Value::Places(places) => Cell::path(places.join(", ")),
     }
 }
 
@@ -138,7 +134,7 @@ fn workers(view: &View) -> Sheet {
         }
     }
     Sheet {
-        columns: &[
+        columns: vec![
             "runtime",
             "worker",
             "state",
@@ -172,7 +168,7 @@ fn loops(view: &View) -> Sheet {
         ])
     });
     Sheet {
-        columns: &[
+        columns: vec![
             "loop",
             "called at",
             "done",
@@ -216,7 +212,7 @@ fn channels(view: &View) -> Sheet {
         ])
     };
     Sheet {
-        columns: &[
+        columns: vec![
             "channel",
             "items",
             "capacity",
@@ -260,7 +256,7 @@ fn waits(view: &View) -> Sheet {
         });
     }
     Sheet {
-        columns: &["tasks", "state", "work", "where", "waits for"],
+        columns: vec!["tasks", "state", "work", "where", "waits for"],
         order: &[0, 1, 4, 3, 2],
         rows,
     }
@@ -294,7 +290,7 @@ fn deadlocks(view: &View) -> Sheet {
         }
     }
     Sheet {
-        columns: &[
+        columns: vec![
             "ring",
             "is",
             "task",
@@ -328,7 +324,7 @@ fn why(view: &View) -> Sheet {
         ])
     };
     Sheet {
-        columns: &[
+        columns: vec![
             "called at",
             "verdict",
             "why",
@@ -378,6 +374,9 @@ mod tests {
                 assert_eq!(row.cells.len(), sheet.columns.len(), "{tab:?}");
             }
         }
+        let states = Tab::Tasks.sheet(&view).rows.into_iter();
+        let states: Vec<String> = states.map(|row| row.cells[2].text.clone()).collect();
+        assert_eq!(states, ["waiting, deadlocked"; 2]);
         let alarms = |tab: Tab| {
             tab.sheet(&view)
                 .rows
