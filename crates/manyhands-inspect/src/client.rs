@@ -11,6 +11,7 @@ use manyhands_wire::{Hello, Line, LoopReport, PROTOCOL, Refusal, Request};
 #[cfg(feature = "page")]
 use manyhands_wire::{Loop, Runtime};
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -212,8 +213,23 @@ impl Client {
         Ok(answer)
     }
 
-    /// Asks for one thing, and passes on the lines of the answer, which is of this size at most.
+    /// Asks for one thing, and passes on the lines of the answer, which is of this size at most. After a failure the connection
+    /// is closed: what is left of the answer would be taken for that to the next request.
     fn ask(
+        &mut self,
+        request: &Request,
+        most: Size,
+        see: impl FnMut(&str, Line) -> io::Result<()>,
+    ) -> Result<(), Asking> {
+        let asked = self.ask_and_read(request, most, see);
+        if let Err(Asking::Failed(_)) = asked {
+            // If it is closed already, that is what is wanted.
+            let _ = self.stream.get_ref().stream.shutdown(Shutdown::Both);
+        }
+        asked
+    }
+
+    fn ask_and_read(
         &mut self,
         request: &Request,
         most: Size,

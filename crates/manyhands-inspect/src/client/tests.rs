@@ -77,6 +77,17 @@ fn an_answer_that_ends_early_or_makes_no_sense_is_an_error() {
 }
 
 #[test]
+fn what_is_left_of_an_answer_that_failed_is_no_answer_to_the_next_request() {
+    let rest = "{\"task\":{\"number\":7}}\n{\"end\":\"groups\"}\n";
+    let said: &'static str = format!("{HELLO}{rest}").leak();
+    let mut client = client_of(said).unwrap();
+    let error = client.groups().unwrap_err().to_string();
+    assert!(error.contains("a line `task` has not"), "{error}");
+    let error = client.groups().unwrap_err().to_string();
+    assert!(error.contains("broke"), "{error}");
+}
+
+#[test]
 fn lines_and_fields_that_are_not_known_are_ignored_and_what_is_left_out_is_counted() {
     let group = "{\"group\":{\"kind\":\"future\",\"type\":\"a::b\",\"spawned_at\":null,\"state\":\"waiting\",\"waits_for\":\"timer\",\"at\":\"a.rs:1:1\",\"tasks\":3,\"examples\":[\"1\"],\"longest_us\":9}}\n{\"end\":\"groups\",\"groups_left_out\":2}\n";
     let refused = "{\"error\":{\"code\":\"unknown_request\",\"message\":\"what?\"}}\n";
