@@ -210,7 +210,7 @@ pub(crate) fn followed(before: u64, found: u64) -> u64 {
 }
 
 /// Loops are recorded from now on: none finds its profile by [`CallSiteProfile::unrecorded`] any more.
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg(feature = "inspect")]
 pub(crate) fn record_all() {
     TABLE.iter().for_each(|site| site.key.mark());
 }
@@ -242,7 +242,7 @@ impl Key {
     }
 
     /// Loops of its site are recorded from now on.
-    #[cfg(any(loom, all(feature = "inspect", not(shuttle))))]
+    #[cfg(any(loom, feature = "inspect"))]
     pub(crate) fn mark(&self) {
         // Relaxed: as above.
         self.0.fetch_or(MARK, Ordering::Relaxed);

@@ -98,11 +98,11 @@ pub use crate::runtime::{
 };
 pub use crate::task::framed::framed;
 
-#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+#[cfg(all(feature = "inspect", unix))]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
 pub use crate::inspect::serve::server::{allow_control, serve, serve_at};
 
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg(feature = "inspect")]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
 pub use crate::{inspect::analysis::watchdog::start_watchdog, recording::enabled::opening::open};
 
@@ -129,7 +129,7 @@ pub use crate::{inspect::analysis::watchdog::start_watchdog, recording::enabled:
 /// # Ok::<(), manyhands::parallel::ConcurrencyError>(())
 /// ```
 #[doc(alias = "profile")]
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg(feature = "inspect")]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
 #[must_use]
 pub fn explain_last() -> Option<String> {

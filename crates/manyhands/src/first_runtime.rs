@@ -6,11 +6,11 @@
 /// A runtime was made. Without the feature this does nothing.
 #[inline]
 pub(crate) fn note_runtime() {
-    #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+    #[cfg(feature = "inspect")]
     enabled::open_if_wanted();
 }
 
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg(feature = "inspect")]
 mod enabled {
     use crate::inspect::analysis::watchdog;
     #[cfg(unix)]

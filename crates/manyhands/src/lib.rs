@@ -118,6 +118,9 @@
     )
 )]
 
+#[cfg(all(feature = "inspect", any(loom, shuttle)))]
+compile_error!("neither a model nor an exploration is built with the feature `inspect`");
+
 #[expect(unsafe_code, reason = "system calls; see each file's header")]
 mod sync;
 
@@ -138,14 +141,10 @@ mod timer;
 
 pub mod integrations;
 
-#[cfg(all(feature = "inspect-unstable", not(any(loom, shuttle))))]
+#[cfg(feature = "inspect-unstable")]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect-unstable")))]
 pub mod inspect;
-#[cfg(all(
-    feature = "inspect",
-    not(feature = "inspect-unstable"),
-    not(any(loom, shuttle))
-))]
+#[cfg(all(feature = "inspect", not(feature = "inspect-unstable")))]
 #[expect(
     dead_code,
     unreachable_pub,
@@ -155,11 +154,11 @@ pub mod inspect;
 mod inspect;
 
 #[cfg_attr(
-    not(all(feature = "inspect-unstable", not(any(loom, shuttle)))),
+    not(feature = "inspect-unstable"),
     expect(unreachable_pub, reason = "public with `inspect-unstable`")
 )]
 #[cfg_attr(
-    not(all(feature = "inspect", not(any(loom, shuttle)))),
+    not(feature = "inspect"),
     expect(dead_code, reason = "values that are known without being said")
 )]
 mod recording;

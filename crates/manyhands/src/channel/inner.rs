@@ -207,7 +207,7 @@ impl<T> ChannelInner<T> {
     }
 }
 
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg(feature = "inspect")]
 impl<T> crate::recording::ObservedChannel for ChannelInner<T> {
     fn load(&self) -> Option<manyhands_wire::Load> {
         let state = self.state.try_lock()?;

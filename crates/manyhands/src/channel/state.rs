@@ -45,7 +45,7 @@ use crate::channel::{
     TrySendError, Until, WaitList, WaiterKey, WhenFull,
 };
 use crate::job::catch;
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg(feature = "inspect")]
 use manyhands_wire::Load;
 use std::task::Poll;
 
@@ -308,7 +308,7 @@ impl<T> State<T> {
     }
 
     /// What it shows of itself, with `in_batch` items in the receiver batch.
-    #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+    #[cfg(feature = "inspect")]
     pub(super) fn load(&self, in_batch: usize) -> Load {
         Load {
             len: self.buffered() + in_batch,

@@ -15,7 +15,7 @@ mod inner;
 mod io;
 mod metrics;
 pub(crate) mod monitor;
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg(feature = "inspect")]
 mod observed;
 mod owner;
 pub(crate) mod policy;

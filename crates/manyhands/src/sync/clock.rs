@@ -35,7 +35,7 @@ pub(crate) fn ticks_in(nanos: u64) -> u64 {
 }
 
 /// Nanoseconds in `ticks` ticks, by the latest calibration.
-#[cfg(all(feature = "inspect", not(shuttle)))]
+#[cfg(feature = "inspect")]
 pub(crate) fn nanos_in(ticks: u64) -> u64 {
     // Relaxed: as above.
     let ratio = TICKS_PER_1024_NANOS.load(Ordering::Relaxed);

@@ -14,7 +14,7 @@ pub(crate) mod fence;
 pub(crate) mod files;
 mod padded;
 mod park;
-#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+#[cfg(all(feature = "inspect", unix))]
 pub(crate) mod peer;
 #[cfg(any(feature = "tokio", loom))]
 pub(crate) mod poller;
@@ -26,9 +26,9 @@ pub(crate) mod processor_load;
 mod provided;
 mod reactor;
 pub(crate) mod short_lock;
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg(feature = "inspect")]
 pub(crate) mod stack_copy;
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg(feature = "inspect")]
 #[cfg_attr(
     not(all(
         target_os = "linux",

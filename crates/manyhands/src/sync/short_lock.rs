@@ -101,7 +101,7 @@ impl<T> ShortLock<T> {
     }
 
     /// Locks if the lock is free soon: for a look from outside, which must not wait for what its holder does.
-    #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+    #[cfg(feature = "inspect")]
     pub(crate) fn try_lock(&self) -> Option<ShortGuard<'_, T>> {
         let is_free_soon = (0..LOOKS).any(|_| {
             spin_loop();
@@ -182,7 +182,7 @@ impl<T> Drop for ShortGuard<'_, T> {
 }
 
 /// Attempts of a look from outside: some ten microseconds.
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg(feature = "inspect")]
 const LOOKS: u32 = 1_000;
 
 /// Spins before the second attempt.
