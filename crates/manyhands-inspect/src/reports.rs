@@ -2,8 +2,7 @@
 //!
 //! Not here: the sentences, which the program makes.
 
-use crate::words::{PATH_CHARS_MAX, runners_of, short, tail, time};
-use comfy_table::{LineStyle, Table, TableStyle};
+use crate::words::{PATH_CHARS_MAX, new_table, runners_of, short, tail, time};
 use manyhands_wire::LoopReport;
 use std::fmt::Write;
 
@@ -29,9 +28,7 @@ pub(crate) fn reports_text(reports: &[LoopReport]) -> String {
     if reports.is_empty() {
         return String::new();
     }
-    let mut table = Table::new();
-    table.load_style(STYLE);
-    table.set_header(REPORT_COLUMNS);
+    let mut table = new_table(&REPORT_COLUMNS);
     for report in reports {
         table.add_row([
             short(&report.called_at).to_owned(),
@@ -69,8 +66,6 @@ const REPORT_COLUMNS: [&str; 11] = [
     "ended",
     "loop",
 ];
-const STYLE: TableStyle =
-    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -5,6 +5,7 @@
 use crate::graph::{sentence, work};
 use crate::stacks::method_view::Walk;
 use crate::view::View;
+use crate::words::{frames_around, innermost_frames};
 use manyhands_wire::{Group, Task};
 use std::collections::HashMap;
 
@@ -45,8 +46,7 @@ fn of_task<'view>(task: &'view Task, types: &HashMap<&str, &'view str>) -> Walk<
         walk.stacks.push(stack);
     }
     if task.waits.is_empty() {
-        let is_innermost = |place: &usize| task.frames.iter().all(|f| f.outer != Some(*place));
-        let innermost = (0..task.frames.len()).filter(is_innermost);
+        let innermost = innermost_frames(task);
         walk.stacks = innermost.map(|place| stack_to(task, Some(place))).collect();
         if walk.stacks.is_empty() {
             walk.stacks.push(stack_to(task, None));
@@ -60,14 +60,8 @@ fn of_task<'view>(task: &'view Task, types: &HashMap<&str, &'view str>) -> Walk<
 
 /// The functions of a task from its type to this frame.
 fn stack_to(task: &Task, innermost: Option<usize>) -> Vec<&str> {
-    let frame = |place: usize| task.frames.get(place);
-    // Each stands behind the one around it, so this ends whatever the program sends.
-    let outer = |place: &usize| frame(*place)?.outer.filter(|outer| outer < place);
-    let chain = std::iter::successors(innermost, outer);
-    let names = chain.filter_map(frame).map(|frame| frame.name.as_str());
-    let mut stack: Vec<&str> = names.collect();
-    stack.push(outermost_of(task));
-    stack.reverse();
+    let mut stack = vec![outermost_of(task)];
+    stack.extend(frames_around(task, innermost));
     stack
 }
 

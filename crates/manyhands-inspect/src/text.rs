@@ -5,11 +5,10 @@
 use crate::reports::reports_text;
 use crate::view::View;
 use crate::words::{
-    PATH_CHARS_MAX, Resources, TASK_COLUMNS, TYPE_CHARS_MAX, Value, name_of_channel, percent_done,
-    runners_of, short, state_of_channel, tail, time,
+    PATH_CHARS_MAX, Resources, TASK_COLUMNS, TYPE_CHARS_MAX, Value, name_of_channel, new_table,
+    percent_done, runners_of, short, state_of_channel, tail, time,
 };
 use crate::workers::{TasksOfWorkers, threads_added};
-use comfy_table::{LineStyle, Table, TableStyle};
 use manyhands_wire::{Channel, Runtime, Task};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -254,15 +253,6 @@ fn name_and_number(task: &Task) -> String {
     }
 }
 
-fn new_table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(STYLE);
-    table.set_header(header.iter().copied());
-    table
-}
-
-const STYLE: TableStyle =
-    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 const CHAINS_MAX: usize = 20;
 const CHAIN_LEN_MAX: usize = 12;
 

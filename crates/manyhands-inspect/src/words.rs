@@ -1,6 +1,7 @@
 //! How the values of a view are written, in tables and on screens.
 
 use crate::view::View;
+use comfy_table::{LineStyle, Table, TableStyle};
 use manyhands_wire::{Channel, Load, Loop, Task, Wait};
 use std::collections::{HashMap, HashSet};
 
@@ -104,16 +105,24 @@ fn frames_of(task: &Task) -> Vec<String> {
         return Vec::new();
     }
     let places: Vec<Option<usize>> = if task.waits.is_empty() {
-        let is_innermost = |place: &usize| task.frames.iter().all(|f| f.outer != Some(*place));
-        let all = 0..task.frames.len();
-        all.filter(is_innermost).map(Some).collect()
+        innermost_frames(task).map(Some).collect()
     } else {
         task.waits.iter().map(|wait| wait.frame).collect()
     };
-    places.into_iter().map(|at| chain(task, at)).collect()
+    let places = places.into_iter();
+    places
+        .map(|at| frames_around(task, at).join(" › "))
+        .collect()
 }
 
-fn chain(task: &Task, innermost: Option<usize>) -> String {
+/// The places of the task's frames with no other inside.
+pub(crate) fn innermost_frames(task: &Task) -> impl Iterator<Item = usize> {
+    let is_innermost = |place: &usize| task.frames.iter().all(|f| f.outer != Some(*place));
+    (0..task.frames.len()).filter(is_innermost)
+}
+
+/// The names of this frame and of those around it, the outermost first.
+pub(crate) fn frames_around(task: &Task, innermost: Option<usize>) -> Vec<&str> {
     let frame = |place: usize| task.frames.get(place);
     // Each stands behind the one around it, so this ends whatever the program sends.
     let outer = |place: &usize| frame(*place)?.outer.filter(|outer| outer < place);
@@ -121,7 +130,7 @@ fn chain(task: &Task, innermost: Option<usize>) -> String {
     let names = chain.filter_map(frame).map(|frame| frame.name.as_str());
     let mut names: Vec<&str> = names.collect();
     names.reverse();
-    names.join(" › ")
+    names
 }
 
 /// Its priority, if that is not the usual one.
@@ -200,6 +209,14 @@ fn to_float(micros: u64) -> f64 {
     micros as f64
 }
 
+/// A table of text, with these titles of its columns.
+pub(crate) fn new_table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(STYLE);
+    table.set_header(header.iter().copied());
+    table
+}
+
 /// What stands in a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
@@ -254,6 +271,8 @@ pub(crate) const TASK_COLUMNS: [TaskColumn; 13] = [
 pub(crate) const TASK_COLUMNS_BY_IMPORTANCE: [usize; 13] =
     [0, 2, 6, 3, 1, 4, 10, 11, 7, 9, 5, 8, 12];
 
+const STYLE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 /// The kind of a wait for what is not this library's.
 pub(crate) const OUTSIDE: &str = "outside";
 /// The kinds of waits for channels.
