@@ -1,29 +1,26 @@
 //! Showing what a running program does.
 
-use crate::meant::Inspect;
-use crate::output::Failure;
-#[cfg(unix)]
-use manyhands_inspect::stacks::Frames;
+use crate::meant::{Form, Inspect, View};
+use crate::output::{self, Failure};
+use manyhands_inspect::{Client, stacks::Frames};
 use manyhands_lab::console::{Ending, Printing};
+use std::path::Path;
+use std::time::Duration;
 
 /// Shows the program as was meant.
-#[cfg(unix)]
 pub(crate) fn run(inspect: &Inspect, printing: Printing) -> Result<Ending, Failure> {
-    use crate::meant::View;
-
     let socket = match &inspect.socket {
         Some(socket) => socket.clone(),
-        None => manyhands_inspect::only_path().map_err(Failure::Inspect)?,
+        None => manyhands_inspect::only_path()?,
     };
     let tasks_max = inspect.tasks_max;
     match inspect.view.clone() {
         View::Once(form) => print_once(&socket, tasks_max, form)?,
-        View::Stacks(frames, form) => show_stacks(&socket, frames, form)?,
-        View::PolledTask(task, frames, form) => show_polled_task(&socket, &task, frames, form)?,
+        View::Stacks(frames, form) => show_stacks(&socket, None, frames, form)?,
+        View::PolledTask(task, frames, form) => show_stacks(&socket, Some(&task), frames, form)?,
         View::Timeline { file, length } => {
             let trace =
-                manyhands_inspect::record_timeline(socket, tasks_max, length, TIMELINE_EVERY)
-                    .map_err(Failure::Inspect)?;
+                manyhands_inspect::record_timeline(socket, tasks_max, length, TIMELINE_EVERY)?;
             let path = file.clone();
             std::fs::write(&file, trace).map_err(|source| Failure::Files { path, source })?;
             let shown = file.display();
@@ -50,19 +47,11 @@ pub(crate) fn run(inspect: &Inspect, printing: Printing) -> Result<Ending, Failu
 }
 
 /// Asks the program once, and prints what it says.
-#[cfg(unix)]
-fn print_once(
-    socket: &std::path::Path,
-    tasks_max: usize,
-    form: crate::meant::Form,
-) -> Result<(), Failure> {
-    use crate::meant::Form;
-    use crate::output;
-
-    let mut client = manyhands_inspect::Client::connect(socket).map_err(Failure::Inspect)?;
+fn print_once(socket: &Path, tasks_max: usize, form: Form) -> Result<(), Failure> {
+    let mut client = Client::connect(socket)?;
     match form {
         Form::Text => {
-            let view = client.view(tasks_max).map_err(Failure::Inspect)?;
+            let view = client.view(tasks_max)?;
             output::print(&manyhands_inspect::text(&view))?;
         }
         Form::Json => {
@@ -73,7 +62,7 @@ fn print_once(
                 lines.push('\n');
                 Ok(())
             });
-            copied.map_err(Failure::Inspect)?;
+            copied?;
             output::print(&lines)?;
         }
     }
@@ -81,7 +70,7 @@ fn print_once(
 }
 
 /// Serves the page until the program is interrupted. What is urgent is also said here.
-#[cfg(all(feature = "page", unix))]
+#[cfg(feature = "page")]
 fn serve_page(
     socket: std::path::PathBuf,
     settings: &manyhands_inspect::PageSettings,
@@ -89,16 +78,16 @@ fn serve_page(
     let announce = |address: &str, first: &manyhands_inspect::View| {
         let alarms: String = first.alarms().map(|text| format!("{text}\n\n")).collect();
         // Who redirects the output reads it there.
-        let _ = crate::output::print(&format!("{alarms}open {address}\n"));
+        let _ = output::print(&format!("{alarms}open {address}\n"));
     };
-    manyhands_inspect::serve_page(socket, settings, announce).map_err(Failure::Inspect)
+    Ok(manyhands_inspect::serve_page(socket, settings, announce)?)
 }
 
-#[cfg(all(feature = "top", unix))]
+#[cfg(feature = "top")]
 fn show_in_terminal(
     socket: std::path::PathBuf,
     tasks_max: usize,
-    every: std::time::Duration,
+    every: Duration,
 ) -> Result<(), Failure> {
     use std::io::IsTerminal;
 
@@ -116,100 +105,58 @@ fn show_in_terminal(
         tasks_max,
         in_color,
     };
-    manyhands_inspect::top(socket, &settings).map_err(Failure::Inspect)
+    Ok(manyhands_inspect::top(socket, &settings)?)
 }
 
-/// Asks the program once for its stacks, and prints them, thread by thread and merged.
+/// Asks the program once for its stacks, and prints them, thread by thread and merged; or has it poll this task once, and
+/// prints where it waits.
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 fn show_stacks(
-    socket: &std::path::Path,
+    socket: &Path,
+    task: Option<&str>,
     frames: Frames,
-    form: crate::meant::Form,
+    form: Form,
 ) -> Result<(), Failure> {
-    use crate::meant::Form;
-    use manyhands_inspect::stacks::{Resolver, merged_text, stacks_json, stacks_text};
+    use manyhands_inspect::stacks::{self, Resolver, merged_text};
 
-    let mut client = manyhands_inspect::Client::connect(socket).map_err(Failure::Inspect)?;
-    let raw = client.raw_stacks().map_err(Failure::Inspect)?;
-    let tasks = client.groups().map_err(Failure::Inspect)?;
-    let stacks = Resolver::new().resolve(&raw);
-    let text = match form {
-        Form::Text => {
-            let graph = stacks.graph(frames);
-            let merged = merged_text(&graph, "threads", |member| stacks.threads[member].label());
-            let of_tasks =
-                merged_text(&tasks.graph(), "tasks", |group| tasks.groups[group].label());
-            format!("{}\n{merged}\n{of_tasks}", stacks_text(&stacks, frames))
+    let mut client = Client::connect(socket)?;
+    let mut resolver = Resolver::new();
+    let text = if let Some(task) = task {
+        let polled = resolver.resolve_task(&client.poll_task(task)?);
+        match form {
+            Form::Text => stacks::polled_task_text(&polled, frames),
+            Form::Json => format!("{}\n", stacks::polled_task_json(&polled)),
         }
-        Form::Json => format!("{}\n", stacks_json(&stacks, &tasks, frames)),
+    } else {
+        let raw = client.raw_stacks()?;
+        let tasks = client.groups()?;
+        let threads = resolver.resolve(&raw);
+        match form {
+            Form::Text => {
+                let label = |member: usize| threads.threads[member].label();
+                let merged = merged_text(&threads.graph(frames), "threads", label);
+                let label = |group: usize| tasks.groups[group].label();
+                let of_tasks = merged_text(&tasks.graph(), "tasks", label);
+                let each = stacks::stacks_text(&threads, frames);
+                format!("{each}\n{merged}\n{of_tasks}")
+            }
+            Form::Json => format!("{}\n", stacks::stacks_json(&threads, &tasks, frames)),
+        }
     };
-    crate::output::print(&text)?;
-    Ok(())
+    Ok(output::print(&text)?)
 }
 
-/// Has the program poll the task once, and prints where it waits.
-#[cfg(all(
+/// Nothing gets here, because no stacks are meant.
+#[cfg(not(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
-))]
-fn show_polled_task(
-    socket: &std::path::Path,
-    task: &str,
-    frames: Frames,
-    form: crate::meant::Form,
-) -> Result<(), Failure> {
-    use crate::meant::Form;
-    use manyhands_inspect::stacks::{Resolver, polled_task_json, polled_task_text};
-
-    let mut client = manyhands_inspect::Client::connect(socket).map_err(Failure::Inspect)?;
-    let raw = client.poll_task(task).map_err(Failure::Inspect)?;
-    let polled = Resolver::new().resolve_task(&raw);
-    let text = match form {
-        Form::Text => polled_task_text(&polled, frames),
-        Form::Json => format!("{}\n", polled_task_json(&polled)),
-    };
-    crate::output::print(&text)?;
-    Ok(())
-}
-
-/// Nothing gets here, because no stacks are meant.
-#[cfg(all(
-    unix,
-    not(all(
-        target_os = "linux",
-        any(target_arch = "x86_64", target_arch = "aarch64")
-    ))
-))]
-fn show_polled_task(
-    _: &std::path::Path,
-    _: &str,
-    _: Frames,
-    _: crate::meant::Form,
-) -> Result<(), Failure> {
+)))]
+fn show_stacks(_: &Path, _: Option<&str>, _: Frames, _: Form) -> Result<(), Failure> {
     unreachable!("`mean` refuses the option")
-}
-
-/// Nothing gets here, because no stacks are meant.
-#[cfg(all(
-    unix,
-    not(all(
-        target_os = "linux",
-        any(target_arch = "x86_64", target_arch = "aarch64")
-    ))
-))]
-fn show_stacks(_: &std::path::Path, _: Frames, _: crate::meant::Form) -> Result<(), Failure> {
-    unreachable!("`mean` refuses the option")
-}
-
-/// Nothing gets here, because no path is meant.
-#[cfg(not(unix))]
-pub(crate) fn run(_: &Inspect, _: Printing) -> Result<Ending, Failure> {
-    unreachable!("`mean` refuses the command")
 }
 
 /// Between two looks of a timeline.
-#[cfg(unix)]
-const TIMELINE_EVERY: std::time::Duration = std::time::Duration::from_millis(20);
+const TIMELINE_EVERY: Duration = Duration::from_millis(20);

@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 mod comparison;
+#[cfg_attr(not(unix), path = "no_inspect.rs")]
 mod inspect;
 mod lab;
 mod load;

@@ -110,6 +110,12 @@ impl From<LabError> for Failure {
     }
 }
 
+impl From<manyhands_inspect::Error> for Failure {
+    fn from(error: manyhands_inspect::Error) -> Self {
+        Self::Inspect(error)
+    }
+}
+
 #[cfg(feature = "fleet")]
 impl From<manyhands_fleet::FleetError> for Failure {
     fn from(error: manyhands_fleet::FleetError) -> Self {
