@@ -68,9 +68,14 @@ impl LoopReport {
 
     /// When the last runner left that has done anything.
     pub(in crate::inspect) fn last_left(&self) -> Option<Duration> {
+        self.last_busy().map(|runner| runner.left_after)
+    }
+
+    /// The runner that left last, of those that have done anything.
+    pub(in crate::inspect) fn last_busy(&self) -> Option<&RunnerReport> {
         let runners = self.runners.iter();
         let busy = runners.filter(|runner| !(runner.worked + runner.took_items).is_zero());
-        busy.map(|runner| runner.left_after).max()
+        busy.max_by_key(|runner| runner.left_after)
     }
 
     /// How long the caller was alone.

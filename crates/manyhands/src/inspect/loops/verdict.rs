@@ -154,6 +154,13 @@ impl LoopReport {
     }
 
     fn why_others_waited(&self) -> Verdict {
+        if self
+            .last_busy()
+            .is_some_and(|last| last.took_items > last.worked)
+        {
+            // Helpers leave while another runner keeps the iterator.
+            return Verdict::SourceSlow;
+        }
         let Some(longest) = self.longest_block() else {
             return Verdict::HelpersElsewhere;
         };
@@ -542,6 +549,25 @@ mod tests {
             Verdict::SourceSlow,
             "Its threads waited for the iterator for 70 % of their time: it gives items to one of them at a time.",
         );
+    }
+
+    #[test]
+    fn helpers_that_leave_while_another_keeps_the_iterator_had_nothing_else_to_do() {
+        let mut report = shared(all_from([1, 2, 5], 10));
+        let caller = &mut report.runners[0];
+        (caller.worked, caller.took_items) = (ms(1), ms(95));
+        assert_says(
+            &report,
+            Verdict::SourceSlow,
+            "Its threads waited for the iterator for 81 % of their time: it gives items to one of them at a time.",
+        );
+        // One that comes when all is over has not kept it.
+        report.runners.push(runner(Some(3), 100, 100, short()));
+        assert_eq!(report.verdict(), Verdict::SourceSlow);
+        // What it had taken was run for longer.
+        let caller = &mut report.runners[0];
+        (caller.worked, caller.took_items) = (ms(60), ms(36));
+        assert_eq!(report.verdict(), Verdict::HelpersElsewhere);
     }
 
     #[test]
