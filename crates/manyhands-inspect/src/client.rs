@@ -133,12 +133,13 @@ impl Client {
         self.for_each_line(tasks_max, |text, _| write(text))
     }
 
-    /// All tasks of the program, by where they are: few lines, however many tasks there are.
+    /// All tasks of the program, by where they are: few lines, however many tasks there are. An older program has none.
     ///
     /// # Errors
     /// As [`view`](Self::view).
     pub fn groups(&mut self) -> Result<Groups, Error> {
-        let answer = self.answer_to(&Request::get("groups"), Size::of(0))?;
+        let answer = self.answer_to(&Request::get("groups"), Size::of(0));
+        let answer = if_known(answer)?;
         Ok(Groups {
             groups: answer.view.groups,
             groups_left_out: answer.view.groups_left_out,

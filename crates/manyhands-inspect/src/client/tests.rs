@@ -107,6 +107,15 @@ fn lines_and_fields_that_are_not_known_are_ignored_and_what_is_left_out_is_count
 }
 
 #[test]
+fn an_older_program_that_counts_no_groups_has_none() {
+    let refused = "{\"error\":{\"code\":\"unknown_request\",\"message\":\"what?\"}}\n";
+    let said: &'static str = format!("{HELLO}{refused}{refused}").leak();
+    let mut client = client_of(said).unwrap();
+    assert!(client.groups().unwrap().groups.is_empty());
+    assert!(client.reports().unwrap().is_empty());
+}
+
+#[test]
 fn counts_that_no_program_has_are_as_many_as_can_be() {
     let end = format!(
         "{{\"end\":\"x\",\"tasks_left_out\":{0},\"channels_left_out\":{0},\"groups_left_out\":{0}}}\n",
