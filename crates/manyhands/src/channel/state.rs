@@ -45,8 +45,6 @@ use crate::channel::{
     TrySendError, Until, WaitList, WaiterKey, WhenFull,
 };
 use crate::job::catch;
-#[cfg(feature = "inspect")]
-use manyhands_wire::Load;
 use std::task::Poll;
 
 /// The state of a channel. The fields that fast paths use come first; with the lock they fill one cache line.
@@ -309,8 +307,8 @@ impl<T> State<T> {
 
     /// What it shows of itself, with `in_batch` items in the receiver batch.
     #[cfg(feature = "inspect")]
-    pub(super) fn load(&self, in_batch: usize) -> Load {
-        Load {
+    pub(super) fn load(&self, in_batch: usize) -> manyhands_wire::Load {
+        manyhands_wire::Load {
             len: self.buffered() + in_batch,
             senders: self.sender_count,
             receivers: self.receiver_count,

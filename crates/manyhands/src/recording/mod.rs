@@ -10,10 +10,6 @@ mod awaited;
 mod concurrency;
 // Without the feature, what does nothing takes its place.
 #[cfg_attr(not(feature = "inspect"), path = "disabled.rs")]
-#[cfg_attr(
-    all(feature = "inspect", not(unix)),
-    expect(dead_code, reason = "nobody asks from outside")
-)]
 pub(crate) mod enabled;
 mod loop_observer;
 mod wait_kind;

@@ -61,14 +61,13 @@ impl LoopReport {
     /// have ended.
     pub(in crate::inspect) fn after_last(&self) -> Duration {
         let runners = u32::try_from(self.runners.len()).unwrap_or(u32::MAX);
-        self.last_left()
-            .map_or(Duration::ZERO, |end| self.elapsed.saturating_sub(end))
-            * runners
+        self.elapsed.saturating_sub(self.last_left()) * runners
     }
 
-    /// When the last runner left that has done anything.
-    pub(in crate::inspect) fn last_left(&self) -> Option<Duration> {
-        self.last_busy().map(|runner| runner.left_after)
+    /// When the last runner left that has done anything; the end if none has.
+    pub(in crate::inspect) fn last_left(&self) -> Duration {
+        self.last_busy()
+            .map_or(self.elapsed, |last| last.left_after)
     }
 
     /// The runner that left last, of those that have done anything.

@@ -125,7 +125,7 @@ impl LoopReport {
             true => Verdict::TooShort,
             false => Verdict::HelpersElsewhere,
         };
-        let last = self.last_left().unwrap_or(self.elapsed);
+        let last = self.last_left();
         let ends = self.runners.iter().map(|runner| runner.left_after);
         // Who waits for the iterator is not on a processor either.
         let off = self.runners.iter().filter_map(|runner| {

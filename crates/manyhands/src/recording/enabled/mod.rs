@@ -1,4 +1,5 @@
 //! With the feature: what is recorded, and how. The same names as in `disabled.rs`, and what `inspect` reads.
+#![cfg_attr(not(unix), expect(dead_code, reason = "nobody asks from outside"))]
 
 #[expect(
     unsafe_code,
