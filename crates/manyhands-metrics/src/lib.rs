@@ -22,7 +22,10 @@
 //! | `manyhands_timers_fired_total` | counter | |
 //! | `manyhands_timer_lateness_milliseconds_total` | counter | |
 //!
-//! Two runtimes that exist at once need different names, or they overwrite each other's metrics.
+//! Two runtimes of one program need different names, also where the second begins when the first has ended: they have the same
+//! metrics, and as counters never go down, those of the second show nothing until they are larger than the first one's were.
+//! When a runtime has ended, its gauges stay as they were recorded last; exporters can drop what is not recorded any more, as
+//! Prometheus's does with `idle_timeout`.
 
 #![forbid(unsafe_code)]
 
@@ -281,8 +284,7 @@ const COUNTERS: &[Number<u64>] = &[
 fn started_for_warmup(metrics: &Metrics) -> u64 {
     let others =
         metrics.started_for_declared + metrics.started_for_detected + metrics.started_for_starved;
-    // A thread is counted a moment before its reason.
-    metrics.threads_started.saturating_sub(others)
+    metrics.threads_started - others
 }
 
 fn late_millis(metrics: &Metrics) -> u64 {
