@@ -4,9 +4,12 @@ use async_nats::{
     ConnectOptions, ServerAddr,
     rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
+use nkeys::KeyPair;
 use std::{
     error::Error,
-    fmt, fs, io,
+    fmt,
+    fs::File,
+    io::{self, Read},
     net::IpAddr,
     path::{Path, PathBuf},
 };
@@ -48,39 +51,50 @@ pub struct Address {
 }
 
 impl Address {
-    /// Reads an address such as `nats://127.0.0.1:4222` or `tls://fleet.example:4222`, and the keys. A certificate and its
-    /// key are looked at now, and read again whenever a connection is made.
+    /// Reads an address such as `nats://127.0.0.1:4222` or `tls://fleet.example:4222`, and the keys. Certificates and their
+    /// keys are looked at now, and read again whenever a connection is made.
     ///
     /// # Errors
-    /// See [`AddressError`].
+    /// See [`AddressError`]. What stands before the `@` of an address, which may be a password, is not in it.
     ///
     /// Example: see [`Address`].
     pub fn parse(text: &str, keys: &Keys) -> Result<Self, AddressError> {
-        let server: ServerAddr = text.parse().map_err(|error| AddressError::NoAddress {
-            address: text.to_owned(),
-            reason: format!("{error}"),
-        })?;
+        let none = |reason: String| AddressError::NoAddress {
+            address: without_password(text),
+            reason,
+        };
+        let server: ServerAddr = text
+            .parse()
+            .map_err(|error: io::Error| none(error.to_string()))?;
+        if server.is_websocket() {
+            return Err(none("it begins with 'nats://' or 'tls://'".to_owned()));
+        }
+        if server.host().is_empty() {
+            return Err(none("it names no host".to_owned()));
+        }
         let nkey = keys.nkey.as_deref().map(read).transpose()?;
+        if let (Some(seed), Some(path)) = (&nkey, &keys.nkey) {
+            KeyPair::from_seed(seed).map_err(of_no_use(path))?;
+        }
         let credentials = keys.credentials.as_deref().map(read).transpose()?;
         // What reads them wants the end of their last line.
         let credentials = credentials.map(|text| text + "\n");
         if let (Some(text), Some(path)) = (&credentials, &keys.credentials) {
             // Options are made anew for each connection; here they only show whether this can be read.
-            let read = ConnectOptions::with_credentials(text);
-            read.map_err(|error| AddressError::NoKey {
-                path: path.clone(),
-                reason: error.to_string(),
-            })?;
+            ConnectOptions::with_credentials(text).map_err(of_no_use(path))?;
         }
         if let Some((certificate, key)) = &keys.certificate {
             check_pem::<CertificateDer<'static>>(certificate)?;
             check_pem::<PrivateKeyDer<'static>>(key)?;
         }
+        if let Some(root) = &keys.root {
+            check_pem::<CertificateDer<'static>>(root)?;
+        }
         let is_known = nkey.is_some() || credentials.is_some() || keys.certificate.is_some();
         let is_protected = server.tls_required() && is_known;
         if !is_protected && !is_loopback(server.host()) {
             return Err(AddressError::Unprotected {
-                address: text.to_owned(),
+                address: without_password(text),
             });
         }
         Ok(Self {
@@ -121,7 +135,7 @@ impl Address {
     /// ```
     #[must_use]
     pub fn public_key(&self) -> Option<String> {
-        let key = nkeys::KeyPair::from_seed(self.nkey.as_deref()?);
+        let key = KeyPair::from_seed(self.nkey.as_deref()?);
         key.ok().map(|key| key.public_key())
     }
 
@@ -217,25 +231,47 @@ impl fmt::Display for AddressError {
 
 impl Error for AddressError {}
 
+/// What may be shown of an address.
+fn without_password(text: &str) -> String {
+    let scheme = text.find("://").map_or(0, |at| at + 3);
+    let (scheme, rest) = text.split_at(scheme);
+    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    format!("{scheme}{host}")
+}
+
 fn read(path: &Path) -> Result<String, AddressError> {
-    let text = fs::read_to_string(path).map_err(failed(path))?;
+    let text = String::from_utf8(read_bytes(path)?).map_err(of_no_use(path))?;
     Ok(text.trim().to_owned())
 }
 
-fn failed(path: &Path) -> impl FnOnce(io::Error) -> AddressError {
+/// A file that has no end is not read to it.
+fn read_bytes(path: &Path) -> Result<Vec<u8>, AddressError> {
+    let mut bytes = Vec::new();
+    let opened = File::open(path);
+    let read = opened.and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
+    read.map_err(|error| AddressError::File {
+        path: path.to_owned(),
+        error,
+    })?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(of_no_use(path)("it is too long"));
+    }
+    Ok(bytes)
+}
+
+fn of_no_use<E: fmt::Display>(path: &Path) -> impl FnOnce(E) -> AddressError {
     let path = path.to_owned();
-    |error| AddressError::File { path, error }
+    |reason| AddressError::NoKey {
+        path,
+        reason: reason.to_string(),
+    }
 }
 
 /// Whether a file has something of this kind.
 fn check_pem<T: PemObject>(path: &Path) -> Result<(), AddressError> {
-    let bytes = fs::read(path).map_err(failed(path))?;
-    let found = T::from_pem_slice(&bytes);
     // The content is of no interest here, and is not shown.
-    found.map(drop).map_err(|error| AddressError::NoKey {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    })
+    let found = T::from_pem_slice(&read_bytes(path)?);
+    found.map(drop).map_err(of_no_use(path))
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -244,9 +280,17 @@ fn is_loopback(host: &str) -> bool {
     bare == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
+/// More than the roots of a machine are.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
+    fn seed() -> String {
+        KeyPair::new_user().seed().unwrap()
+    }
 
     fn with_nkey(path: &Path) -> Keys {
         Keys {
@@ -259,7 +303,7 @@ mod tests {
     fn an_address_outside_this_machine_needs_encryption_and_a_key() {
         let folder = tempfile::tempdir().unwrap();
         let key = folder.path().join("key");
-        fs::write(&key, "SUA\n").unwrap();
+        fs::write(&key, seed() + "\n").unwrap();
         let (without, with) = (Keys::default(), with_nkey(&key));
         for text in ["nats://127.0.0.1:1", "localhost:1", "nats://[::1]:1"] {
             assert!(Address::parse(text, &without).is_ok(), "{text}");
@@ -282,9 +326,43 @@ mod tests {
     fn a_key_is_not_shown() {
         let folder = tempfile::tempdir().unwrap();
         let key = folder.path().join("key");
-        fs::write(&key, "SUASECRET").unwrap();
+        let seed = seed();
+        fs::write(&key, &seed).unwrap();
         let address = Address::parse("tls://fleet.example", &with_nkey(&key)).unwrap();
-        assert!(!format!("{address:?}").contains("SECRET"));
+        assert!(!format!("{address:?}").contains(&seed[2..]));
+        assert!(address.public_key().is_some());
+    }
+
+    #[test]
+    fn what_is_no_address_is_said_so() {
+        for text in [
+            "",
+            "nats://",
+            "nats://:1",
+            "ws://127.0.0.1:1",
+            "wss://127.0.0.1:1",
+            "http://127.0.0.1:1",
+            "127.0.0.1:99999",
+        ] {
+            let refused = Address::parse(text, &Keys::default()).unwrap_err();
+            let is_it = matches!(refused, AddressError::NoAddress { .. });
+            assert!(is_it, "{text}: {refused}");
+        }
+    }
+
+    #[test]
+    fn the_password_of_an_address_is_not_shown() {
+        for (text, shown) in [
+            ("nats://me:secret@192.0.2.1", "'nats://192.0.2.1'"),
+            ("nats://me:secret@[bad", "'nats://[bad'"),
+            ("me:secret@192.0.2.1", "'192.0.2.1'"),
+            ("http://me:sec@ret@192.0.2.1", "'http://192.0.2.1'"),
+        ] {
+            let error = Address::parse(text, &Keys::default()).unwrap_err();
+            let (words, fields) = (error.to_string(), format!("{error:?}"));
+            assert!(words.contains(shown), "{words}");
+            assert!(!(words + &fields).contains("sec"), "{text}");
+        }
     }
 
     #[test]
@@ -297,16 +375,35 @@ mod tests {
             "{refused}"
         );
         let senseless = folder.path().join("senseless");
-        fs::write(&senseless, "no credentials").unwrap();
-        let keys = Keys {
-            credentials: Some(senseless.clone()),
-            ..Keys::default()
-        };
-        let refused = Address::parse("tls://fleet.example", &keys).unwrap_err();
-        assert!(
-            matches!(&refused, AddressError::NoKey { path, .. } if *path == senseless),
-            "{refused}"
-        );
+        let endless = folder.path().join("endless");
+        for content in ["no key", "", "SUA", "\u{0}"] {
+            fs::write(&senseless, content).unwrap();
+            // All of it are holes.
+            let file = File::create(&endless).unwrap();
+            file.set_len(1 << 40).unwrap();
+            for wrong in [&senseless, &endless] {
+                let wrong = || Some(wrong.clone());
+                let keys = [
+                    (wrong(), None, None),
+                    (None, wrong(), None),
+                    (None, None, wrong()),
+                ];
+                for (nkey, credentials, root) in keys {
+                    let keys = Keys {
+                        nkey,
+                        credentials,
+                        root,
+                        ..Keys::default()
+                    };
+                    // Also where none is needed.
+                    let refused = Address::parse("localhost", &keys).unwrap_err();
+                    assert!(
+                        matches!(&refused, AddressError::NoKey { path, .. } if Some(path) == wrong().as_ref()),
+                        "{keys:?}: {refused}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

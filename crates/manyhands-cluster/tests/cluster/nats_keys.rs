@@ -69,7 +69,12 @@ pub(crate) fn an_unknown_key_is_refused() {
         key: None,
         ..server.entry("", "")
     };
-    for entry in [&unknown, &senseless, &none] {
+    let printed = server.prints(&senseless);
+    assert!(
+        printed.contains("is of no use") && printed.contains("Configuration {"),
+        "{printed}"
+    );
+    for entry in [&unknown, &none] {
         let printed = server.prints(entry);
         assert!(
             printed.contains("refuses the key") && printed.contains("KeyRefused {"),
