@@ -2,6 +2,7 @@
 
 use crate::{
     Captured, ClusterError, Merge, Options, Remote, RemoteReduce, Spawned, Value,
+    driver::WORKERS_MAX,
     engine::loopback::{Loopback, Simulation},
     function,
 };
@@ -12,6 +13,7 @@ use crate::{
         Carrier,
         hub::{Hub, Input},
     },
+    worker,
 };
 #[cfg(unix)]
 use crate::{
@@ -28,7 +30,7 @@ use std::{
 };
 
 /// Begins: in a worker process it works for its driver and does not return; in any other it makes the cluster that the
-/// variable `MANYHANDS_CLUSTER` names.
+/// variable `MANYHANDS_CLUSTER` names. A body that calls it at such a worker gets [`Cluster::local`].
 ///
 /// | `MANYHANDS_CLUSTER` | where calls run |
 /// |---|---|
@@ -60,24 +62,40 @@ use std::{
 /// # Ok::<(), manyhands_cluster::ClusterError>(())
 /// ```
 pub fn init() -> Result<Cluster, ClusterError> {
+    #[cfg(any(unix, feature = "nats"))]
+    if worker::is_working() {
+        return Ok(Cluster::local());
+    }
     #[cfg(unix)]
-    if let Some(threads) = env::var_os(process::ROLE) {
-        process::serve(&threads.to_string_lossy());
+    if let Some(threads) = process::role() {
+        process::serve(threads);
     }
     function::check()?;
     let text = env::var_os(VARIABLE).unwrap_or_default();
     let text = text.to_string_lossy();
-    match setting(&text)? {
+    match setting(&text).map_err(of_variable)? {
         Setting::Local => Ok(Cluster::local()),
         Setting::Processes(workers) => Cluster::processes(workers),
         #[cfg(feature = "nats")]
         Setting::Nats(address) => match env::var_os("MANYHANDS_ROLE") {
             None => Cluster::nats(&address),
-            Some(role) if role == "worker" => crate::worker::nats::serve(&address),
+            Some(role) if role == "worker" => worker::nats::serve(&address),
             Some(role) => Err(ClusterError::Configuration {
-                reason: format!("MANYHANDS_ROLE is {role:?}, which is not 'worker'"),
+                reason: format!(
+                    "MANYHANDS_ROLE is {role:?}: it is 'worker', or not set in a driver"
+                ),
             }),
         },
+    }
+}
+
+/// Says that it is the variable that is wrong.
+fn of_variable(error: ClusterError) -> ClusterError {
+    match error {
+        ClusterError::Configuration { reason } => ClusterError::Configuration {
+            reason: format!("{VARIABLE}: {reason}"),
+        },
+        error => error,
     }
 }
 
@@ -342,11 +360,15 @@ impl Cluster {
 
 #[cfg(unix)]
 fn start(workers: usize) -> Result<Cluster, ClusterError> {
-    if env::var_os(process::ROLE).is_some() {
-        let reason = "this process is a worker; call `init` first".to_owned();
-        return Err(ClusterError::Start { reason });
-    }
-    Cluster::carried(|_, to_hub| Processes::start(workers, to_hub))
+    let reason = if worker::is_working() {
+        "this process is one, and starts no others; `Cluster::local` runs on its pool"
+    } else if process::role().is_some() {
+        "this process was started as one, so `init` must be called before this"
+    } else {
+        return Cluster::carried(|_, to_hub| Processes::start(workers, to_hub));
+    };
+    let reason = reason.to_owned();
+    Err(ClusterError::Start { reason })
 }
 
 #[cfg(not(unix))]
@@ -355,8 +377,8 @@ fn start(_: usize) -> Result<Cluster, ClusterError> {
     Err(ClusterError::Start { reason })
 }
 
-const VARIABLE: &str = "MANYHANDS_CLUSTER";
-const WORKERS_MAX: usize = 1024;
+/// What names the engine.
+pub(crate) const VARIABLE: &str = "MANYHANDS_CLUSTER";
 
 #[cfg(test)]
 mod tests {

@@ -18,12 +18,12 @@ use std::{error::Error, fmt, ops::Range, time::Duration};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// The variable `MANYHANDS_CLUSTER` says nothing that is understood.
+    /// The variables, or what the caller asks for, make no cluster.
     Configuration {
-        /// What is wrong with it.
+        /// What is wrong.
         reason: String,
     },
-    /// A worker process does not start.
+    /// The engine does not begin: a worker process does not start, or the NATS server does not answer.
     Start {
         /// What the system says.
         reason: String,
@@ -132,8 +132,8 @@ impl ClusterError {
 impl fmt::Display for ClusterError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Configuration { reason } => write!(formatter, "MANYHANDS_CLUSTER: {reason}"),
-            Self::Start { reason } => write!(formatter, "cannot start a worker: {reason}"),
+            Self::Configuration { reason } => formatter.write_str(reason),
+            Self::Start { reason } => write!(formatter, "the cluster does not begin: {reason}"),
             Self::KeyRefused { address, reason } => {
                 write!(
                     formatter,
@@ -153,7 +153,10 @@ impl fmt::Display for ClusterError {
                 )
             }
             Self::DuplicateFunction { id } => {
-                write!(formatter, "two remote functions are at {id}")
+                write!(
+                    formatter,
+                    "two remote functions are at {id}: a macro makes both, and they cannot be told apart"
+                )
             }
             Self::NoWorkers {
                 build,
@@ -162,7 +165,8 @@ impl fmt::Display for ClusterError {
             } => {
                 write!(
                     formatter,
-                    "no worker of build {build} within {waited:?}; {refused} of other builds were refused"
+                    "no worker of build {build} was heard of for {waited:.1?}, and {refused} of other builds were refused: \
+                     start workers of this program, or have more `patience`"
                 )
             }
             Self::BodyPanicked {
@@ -180,7 +184,7 @@ impl fmt::Display for ClusterError {
                 let Range { start, end } = range;
                 write!(
                     formatter,
-                    "{deaths} workers died while they ran {start}..{end}"
+                    "{deaths} workers died while they ran {start}..{end}, which may be what ends them"
                 )
             }
             Self::Cancelled => formatter.write_str("cancelled"),

@@ -5,13 +5,11 @@ use crate::{
     build_id,
     cluster::Engine,
     driver::{Part, Patience, Spec},
+    engine::loopback,
     run::{self, Stop},
     wire,
 };
-use manyhands::{
-    cancel::{Token, TokenSource},
-    task,
-};
+use manyhands::cancel::{Token, TokenSource};
 use serde::de::DeserializeOwned;
 use std::{
     collections::BTreeMap,
@@ -148,8 +146,10 @@ impl<'a> Options<'a> {
     ) -> Result<Vec<R>, ClusterError> {
         let (id, captures, body) = body.into_parts();
         if self.cluster.is_local() {
-            let body = |i| run::again(self.patience.retries, || body(&captures, i));
-            return self.here(|token| run::items(range, body, token));
+            return self.here(|token| {
+                let body = |i| self.again(token, || body(&captures, i));
+                run::items(range, body, token)
+            });
         }
         let mut parts = BTreeMap::new();
         self.away(id, &captures, range, |part| {
@@ -185,14 +185,17 @@ impl<'a> Options<'a> {
         let (id, captures, body) = body.into_parts();
         if self.cluster.is_local() {
             let take = Mutex::new(take);
-            let body = |i| {
-                let result = run::again(self.patience.retries, || body(&captures, i));
-                // After a panic the call ends.
-                let mut take = take.lock().unwrap_or_else(PoisonError::into_inner);
-                take(i, result);
-            };
+            let taken = self.here(|token| {
+                let body = |i| {
+                    let result = self.again(token, || body(&captures, i));
+                    // After a panic the call ends.
+                    let mut take = take.lock().unwrap_or_else(PoisonError::into_inner);
+                    take(i, result);
+                };
+                run::items(range, body, token)
+            });
             // A vector of nothing takes no room.
-            return self.here(|token| run::items(range, body, token)).map(drop);
+            return taken.map(drop);
         }
         self.away(id, &captures, range, |part| {
             let results = read_all(&part)?;
@@ -246,8 +249,10 @@ impl<'a> Options<'a> {
         let (map, combine) = body.into_parts();
         let (id, captures, map) = map.into_parts();
         if self.cluster.is_local() {
-            let map = |i| run::again(self.patience.retries, || map(&captures, i));
-            return self.here(|token| run::combined(range, map, combine, token));
+            return self.here(|token| {
+                let map = |i| self.again(token, || map(&captures, i));
+                run::combined(range, map, combine, token)
+            });
         }
         let mut parts = BTreeMap::new();
         self.away(id, &captures, range.clone(), |part| {
@@ -276,9 +281,10 @@ impl<'a> Options<'a> {
     ) -> Result<R, ClusterError> {
         let (id, captures, body) = body.into_parts();
         if self.cluster.is_local() || range.is_empty() {
-            let body = || body(&captures, range.clone());
-            let body = || run::again(self.patience.retries, body);
-            return self.here(|token| run::whole(&range, body, token));
+            return self.here(|token| {
+                let body = || self.again(token, || body(&captures, range.clone()));
+                run::whole(&range, body, token)
+            });
         }
         let mut parts = BTreeMap::new();
         self.away(id, &captures, range.clone(), |part| {
@@ -306,8 +312,10 @@ impl<'a> Options<'a> {
     pub fn call<C: Captured, R: Value>(&self, body: Remote<C, (), R>) -> Result<R, ClusterError> {
         let (id, captures, body) = body.into_parts();
         if self.cluster.is_local() {
-            let body = || run::again(self.patience.retries, || body(&captures, ()));
-            return self.here(|token| run::whole(&ONE, body, token));
+            return self.here(|token| {
+                let body = || self.again(token, || body(&captures, ()));
+                run::whole(&ONE, body, token)
+            });
         }
         let mut result = None;
         self.away(id, &captures, ONE, |part| {
@@ -339,6 +347,13 @@ impl<'a> Options<'a> {
 
     /// Runs a call on this process's pool.
     fn here<T>(&self, call: impl FnOnce(&Token) -> Result<T, Stop>) -> Result<T, ClusterError> {
+        let call = |token: &Token| match call(token) {
+            // Its body would have been run again.
+            Err(Stop::Failed(_)) if self.patience.retries > 0 && token.is_cancelled() => {
+                Err(Stop::Cancelled)
+            }
+            outcome => outcome,
+        };
         let outcome = match (self.token, self.limit) {
             (None, None) => call(&Token::never()),
             (Some(token), None) => call(token),
@@ -350,6 +365,11 @@ impl<'a> Options<'a> {
             }
         };
         outcome.map_err(|stop| self.error(stop))
+    }
+
+    /// Runs a body in this process, again if it panics and may be.
+    fn again<R>(&self, token: &Token, body: impl Fn() -> R) -> R {
+        run::again(self.patience.retries, token, body)
     }
 
     /// What a stop in this process means to the caller.
@@ -376,12 +396,7 @@ impl<'a> Options<'a> {
         let token = self.token.unwrap_or(&never);
         match self.cluster.engine() {
             Engine::Local => Ok(()),
-            Engine::Loopback(simulation) => {
-                // A body that panics is caught, so the state is whole.
-                let locked = task::blocking(|| simulation.lock());
-                let mut simulation = locked.unwrap_or_else(PoisonError::into_inner);
-                simulation.run(spec, token, &mut take)
-            }
+            Engine::Loopback(simulation) => loopback::run(simulation, spec, token, &mut take),
             #[cfg(any(unix, feature = "nats"))]
             Engine::Workers(hub) => hub.run(spec, token, &mut take),
         }

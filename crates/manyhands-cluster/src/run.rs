@@ -1,16 +1,15 @@
 //! Runs bodies on this process's pool: for the local engine all of a call, on a worker one chunk.
 
 use crate::{
-    caught::{UNNAMED, caught},
+    caught::{caught, text_of},
     remote::Combine,
     wire::Failure,
 };
 use manyhands::{
-    PanicPayload,
     cancel::{Cancelled, Token},
     parallel::{self, Failure as Of},
 };
-use std::{convert::Infallible, ops::Range};
+use std::{cell::Cell, convert::Infallible, ops::Range, panic::resume_unwind};
 
 /// Why bodies have no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,12 +24,11 @@ pub(crate) fn items<R: Send>(
     body: impl Fn(u64) -> R + Sync,
     token: &Token,
 ) -> Result<Vec<R>, Stop> {
-    let options = parallel::Options::new().cancellation(token);
-    let results = options.try_map(range.clone(), |i| Ok::<R, Infallible>(body(i)));
+    let results = options(token).try_map(range.clone(), |i| Ok::<R, Infallible>(body(i)));
     results.map_err(|failures| {
         let first = failures.into_iter().next();
         let panicked = first.map(|(at, failure)| match failure {
-            Of::Panic(payload) => (range.start + at, text(&payload)),
+            Of::Panic(payload) => (range.start + at, text_of(&*payload.into_inner())),
             Of::Error(never) => match never {},
         });
         panicked.map_or(Stop::Cancelled, |(at, message)| {
@@ -49,10 +47,38 @@ pub(crate) fn combined<R: Send>(
     combine: Combine<R>,
     token: &Token,
 ) -> Result<Option<R>, Stop> {
-    let options = parallel::Options::new().cancellation(token);
-    let call = || options.map_reduce(range.clone(), map, combine);
+    let call = || options(token).map_reduce(range.clone(), map, combine);
     let outcome = within(&range, call)?;
     outcome.map_err(|_: Cancelled| Stop::Cancelled)
+}
+
+fn options(token: &Token) -> parallel::Options<'_, &Token> {
+    let options = || parallel::Options::new().cancellation(token);
+    if SIMULATION.get() == 0 {
+        return options();
+    }
+    let alone = options().degree_of_parallelism(1);
+    // There is always one.
+    alone.unwrap_or_else(|_| options())
+}
+
+/// Runs bodies of this simulation, in this thread only.
+pub(crate) fn alone<R>(simulation: usize, run: impl FnOnce() -> R) -> R {
+    let outer = SIMULATION.replace(simulation);
+    // Panics of bodies do not come so far.
+    let outcome = run();
+    SIMULATION.set(outer);
+    outcome
+}
+
+/// Whether this thread runs bodies of this simulation.
+pub(crate) fn is_alone(simulation: usize) -> bool {
+    SIMULATION.get() == simulation
+}
+
+thread_local! {
+    /// The address of the simulation whose bodies this thread runs, or nothing.
+    static SIMULATION: Cell<usize> = const { Cell::new(0) };
 }
 
 /// What one body makes of the whole input.
@@ -67,10 +93,16 @@ pub(crate) fn whole<R>(
     within(range, body)
 }
 
-/// Runs a body, and up to `retries` times again if it panics.
-pub(crate) fn again<R>(retries: u32, body: impl Fn() -> R) -> R {
-    let tries = (0..retries).find_map(|_| caught(&body).ok());
-    tries.unwrap_or_else(body)
+/// Runs a body, and up to `retries` times again if it panics, as long as the call is wanted.
+pub(crate) fn again<R>(retries: u32, token: &Token, body: impl Fn() -> R) -> R {
+    for _ in 0..retries {
+        match caught(&body) {
+            Ok(result) => return result,
+            Err(message) if token.is_cancelled() => resume_unwind(Box::new(message)),
+            Err(_) => {}
+        }
+    }
+    body()
 }
 
 /// Runs a closure whose panic belongs to this range.
@@ -79,10 +111,6 @@ pub(crate) fn within<R>(range: &Range<u64>, call: impl FnOnce() -> R) -> Result<
         let range = range.clone();
         Stop::Failed(Failure::Panicked { range, message })
     })
-}
-
-fn text(payload: &PanicPayload) -> String {
-    payload.message().unwrap_or(UNNAMED).to_owned()
 }
 
 #[cfg(test)]
@@ -98,6 +126,21 @@ mod tests {
         let message = "seven".to_owned();
         let range = 7..8;
         assert_eq!(stop, Stop::Failed(Failure::Panicked { range, message }));
+    }
+
+    #[test]
+    fn all_that_panics_at_once_is_said() {
+        let token = Token::never();
+        let both = || parallel::invoke((|| panic!("left"), || panic!("right")));
+        let stop = whole(&(0..1), || both(), &token).unwrap_err();
+        let of_item = items(0..1, |_| both(), &token).unwrap_err();
+        assert_eq!(stop, of_item);
+        let Stop::Failed(Failure::Panicked { message, .. }) = stop else {
+            panic!("{stop:?}");
+        };
+        for part in ["2 panics", "left", "right"] {
+            assert!(message.contains(part), "{message}");
+        }
     }
 
     #[test]
@@ -120,10 +163,27 @@ mod tests {
             assert!(runs.get() > 2, "not yet");
             runs.get()
         };
-        assert_eq!(again(9, fails_twice), 3);
+        let wanted = Token::never();
+        assert_eq!(again(9, &wanted, fails_twice), 3);
         runs.set(0);
-        assert_eq!(caught(|| again(1, fails_twice)), Err("not yet".to_owned()));
+        let failed = || caught(|| again(1, &wanted, fails_twice));
+        assert_eq!(failed(), Err("not yet".to_owned()));
         assert_eq!(runs.get(), 2);
+    }
+
+    #[test]
+    fn a_body_of_a_call_that_nobody_wants_any_more_is_not_run_again() {
+        let (source, runs) = (TokenSource::new(), Cell::new(0));
+        let token = source.token();
+        let fails = || {
+            runs.set(runs.get() + 1);
+            if runs.get() == 3 {
+                source.cancel();
+            }
+            panic!("always");
+        };
+        let failed = caught(|| -> () { again(u32::MAX, &token, fails) });
+        assert_eq!((failed, runs.get()), (Err("always".to_owned()), 3));
     }
 
     #[test]

@@ -59,9 +59,9 @@ pub(crate) enum ToWorker {
     Forget { job: JobId },
 }
 
+#[cfg(any(unix, feature = "nats"))]
 impl ToWorker {
     /// About how long it is, where that may be much.
-    #[cfg(any(unix, feature = "nats"))]
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Captures { bytes, .. } | Self::Value { bytes, .. } => bytes.0.len(),
@@ -70,6 +70,14 @@ impl ToWorker {
             | Self::Drop { .. }
             | Self::Run { .. }
             | Self::Forget { .. } => 0,
+        }
+    }
+
+    /// What it counts as where elements are counted.
+    pub(crate) fn elements(&self) -> usize {
+        match self {
+            Self::Captures { values, .. } => 1 + values.len(),
+            _ => 1,
         }
     }
 }

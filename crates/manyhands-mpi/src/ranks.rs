@@ -34,7 +34,7 @@ pub(crate) fn join() -> Result<Cluster, ClusterError> {
     }
     if place.count == 1 {
         return Err(ClusterError::Configuration {
-            reason: "'mpi' needs other ranks: start the program by `mpirun -n 5 program`"
+            reason: "MANYHANDS_CLUSTER: 'mpi' needs other ranks: start the program by `mpirun -n 5 program`"
                 .to_owned(),
         });
     }

@@ -580,7 +580,7 @@ fn next_turn(jobs: &BTreeMap<JobId, Job>, after: JobId) -> Option<JobId> {
 }
 
 /// Workers that are known. Anybody with a key to the server can make up more.
-const WORKERS_MAX: usize = 1_024;
+pub(crate) const WORKERS_MAX: usize = 1_024;
 /// How much is kept of what a worker calls itself.
 const HOST_CHARS_MAX: usize = 256;
 /// One chunk runs, and the next one is there when it has run.

@@ -97,6 +97,14 @@ impl Hub {
                 return Err(ClusterError::TooLarge { bytes });
             }
         }
+        if spec.values.len() >= TOGETHER_ELEMENTS_MAX {
+            let count = spec.values.len();
+            return Err(ClusterError::Encode {
+                reason: format!(
+                    "{count} broadcast values in one call, and not fewer than {TOGETHER_ELEMENTS_MAX}"
+                ),
+            });
+        }
         // Relaxed: the number is only to be another one each time.
         let ticket = self.tickets.fetch_add(1, Ordering::Relaxed);
         let submit = Input::Submit { ticket, spec, sink };
@@ -111,7 +119,7 @@ impl Hub {
         move || drop(to.send(Input::Cancel { ticket }))
     }
 
-    /// Runs a call to its end; see [`Simulation::run`](super::loopback::Simulation::run).
+    /// Runs a call to its end; see [`loopback::run`](super::loopback::run).
     pub(crate) fn run(
         &self,
         spec: Spec,
@@ -149,7 +157,8 @@ impl Drop for Hub {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        if let Some(thread) = thread {
+        // Not by the hub itself, where a call's end has dropped the last user.
+        if let Some(thread) = thread.filter(|hub| hub.thread().id() != thread::current().id()) {
             let _ = task::blocking(|| thread.join());
         }
     }
@@ -251,14 +260,17 @@ impl<C: Carrier> State<C> {
             .filter(|(_, messages)| !messages.is_empty())
         {
             let mut together = Vec::new();
-            let mut bytes = 0;
+            let (mut bytes, mut elements) = (0, 0);
             for message in messages {
-                let more = message.bytes();
-                if bytes + more > TOGETHER_BYTES_MAX && !together.is_empty() {
+                let (more, parts) = (message.bytes(), message.elements());
+                let is_full =
+                    bytes + more > TOGETHER_BYTES_MAX || elements + parts > TOGETHER_ELEMENTS_MAX;
+                if is_full && !together.is_empty() {
                     self.carrier.send(worker, std::mem::take(&mut together));
-                    bytes = 0;
+                    (bytes, elements) = (0, 0);
                 }
                 bytes += more;
+                elements += parts;
                 together.push(message);
             }
             self.carrier.send(worker, together);
@@ -330,6 +342,8 @@ const CAPTURES_BYTES_MAX: u64 = FRAME_BYTES_MAX as u64 - 4096;
 const AT_ONCE_MAX: usize = 64;
 /// Captured values that are longer go alone.
 const TOGETHER_BYTES_MAX: usize = 64 << 10;
+/// Messages in a frame, and broadcast values that are named in them: fewer than whoever reads it takes.
+const TOGETHER_ELEMENTS_MAX: usize = 60_000;
 /// How often leases and deadlines are looked at while there are calls.
 const TICK: Duration = Duration::from_millis(25);
 
@@ -340,7 +354,7 @@ mod tests {
         Broadcast,
         broadcast::{Sent, captured},
         driver::Patience,
-        wire::{Attempt, Hello, PROTOCOL},
+        wire::{self, Attempt, Hello, PROTOCOL},
     };
     use std::sync::Arc;
 
@@ -451,6 +465,38 @@ mod tests {
         state.flush();
         let sent: Vec<String> = state.carrier.0.iter().map(|sent| kinds(&sent.1)).collect();
         assert_eq!(sent, ["w", "c", "RcR"]);
+    }
+
+    #[test]
+    fn however_many_values_are_dropped_at_once_each_message_of_it_is_read() {
+        let mut state = state();
+        let values = |count: u64| (0..count).map(Broadcast::new).collect::<Vec<_>>();
+        for (ticket, count) in [(0, 59_999), (1, 59_999), (2, 1)] {
+            let values = captured(&values(count)).unwrap().1;
+            submit_with(&mut state, ticket, 1, (values, 1));
+            state.flush();
+            let done = FromWorker::Done {
+                attempt: Attempt {
+                    job: JobId(ticket + 1),
+                    chunk: 0,
+                    number: 1,
+                },
+                took_nanos: 1,
+                bytes: Vec::new(),
+            };
+            assert!(state.take(Input::Heard(WorkerId(0), done)));
+        }
+        state.flush();
+        let mut dropped = 0;
+        for (_, messages) in &state.carrier.0 {
+            let frame = wire::encode(messages).unwrap();
+            let read: Vec<ToWorker> = wire::decode_message(&frame).unwrap();
+            let drops = read.iter();
+            dropped += drops
+                .filter(|message| matches!(message, ToWorker::Drop { .. }))
+                .count();
+        }
+        assert_eq!(dropped, 2 * 59_999 + 1);
     }
 
     #[test]

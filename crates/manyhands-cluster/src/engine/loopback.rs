@@ -1,12 +1,17 @@
 //! The engine for tests: driver and workers in this thread, by a virtual clock, with faults that a seed repeats.
 //!
 //! Everything is written as bytes and read again, as between processes. Bodies are really run; how long they take, and
-//! what becomes of each message, is drawn from the seed. One seed is one course of events, whatever the machine does.
+//! what becomes of each message, is drawn from the seed. One seed is one course of events, whatever the machine does, as long
+//! as calls are made one after the other.
+//!
+//! Bodies run and results are taken outside of the lock, so whoever takes results may make calls. A body that does so is refused:
+//! it would wait for a worker while it keeps one.
 
+use super::Update;
 use crate::{
     ClusterError,
-    driver::{Action, Driver, Event, Part, Spec, WorkerId},
-    run::Stop,
+    driver::{Action, Driver, Event, Part, Spec, WORKERS_MAX, WorkerId},
+    run::{self, Stop},
     wire::{self, Attempt, FromWorker, Hello, JobId, PROTOCOL, ToWorker},
     worker::{Chunk, Step, Worker},
 };
@@ -15,6 +20,7 @@ use manyhands::cancel::Token;
 use serde::Serialize;
 use std::{
     collections::{BTreeMap, VecDeque},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -35,7 +41,7 @@ use std::{
 pub struct Loopback {
     /// What everything that happens is drawn from.
     pub seed: u64,
-    /// How many workers there are, at least one.
+    /// How many workers there are, at least one, and no more than a driver knows.
     pub workers: usize,
     /// What goes wrong.
     pub faults: Faults,
@@ -109,6 +115,25 @@ pub(crate) struct Simulation {
     agenda: BTreeMap<(Duration, u64), Occasion>,
     put: u64,
     is_ticking: bool,
+    /// What calls that have not ended have not heard yet.
+    updates: BTreeMap<JobId, VecDeque<Update>>,
+}
+
+/// What is next for a caller.
+enum Turn {
+    Hear(Update),
+    Run(Due),
+    /// Something has happened elsewhere.
+    Again,
+}
+
+/// A chunk whose time has come.
+struct Due {
+    place: usize,
+    attempt: Attempt,
+    took: Duration,
+    chunk: Chunk,
+    token: Token,
 }
 
 #[derive(Debug)]
@@ -145,7 +170,7 @@ enum Occasion {
 impl Simulation {
     pub(crate) fn new(setup: Loopback) -> Self {
         let setup = Loopback {
-            workers: setup.workers.max(1),
+            workers: setup.workers.clamp(1, WORKERS_MAX),
             ..setup
         };
         let mut simulation = Self {
@@ -157,6 +182,7 @@ impl Simulation {
             agenda: BTreeMap::new(),
             put: 0,
             is_ticking: false,
+            updates: BTreeMap::new(),
         };
         let faults = setup.faults;
         for place in 0..setup.workers {
@@ -196,79 +222,79 @@ impl Simulation {
         simulation
     }
 
-    /// Runs a call to its end. Results come to `take`, each item's once; the call ends early when that fails.
-    pub(crate) fn run(
-        &mut self,
-        spec: Spec,
-        token: &Token,
-        take: &mut dyn FnMut(Part) -> Result<(), ClusterError>,
-    ) -> Result<(), ClusterError> {
+    /// Begins a call.
+    fn submit(&mut self, spec: Spec) -> JobId {
         let (job, actions) = self.driver.submit(spec, self.now);
-        let mut end = self.perform(job, actions, take);
+        self.updates.insert(job, VecDeque::new());
+        self.perform(actions);
         if !self.is_ticking {
             self.is_ticking = true;
             self.put_in(TICK, Occasion::Tick);
         }
-        while end.is_none() {
-            if token.is_cancelled() {
-                let actions = self.driver.handle(Event::Cancel(job), self.now);
-                end = self.perform(job, actions, take);
-                continue;
-            }
-            // The ticks go on for ever, so there is always something.
-            let Some(((at, _), occasion)) = self.agenda.pop_first() else {
-                return Err(ClusterError::Ended);
-            };
-            self.now = at;
-            let actions = self.happen(occasion);
-            end = self.perform(job, actions, take);
-        }
-        end.unwrap_or(Err(ClusterError::Ended))
+        job
     }
 
-    /// Does what the driver wants; says how the call has ended, if it has.
-    fn perform(
-        &mut self,
-        job: JobId,
-        actions: Vec<Action>,
-        take: &mut dyn FnMut(Part) -> Result<(), ClusterError>,
-    ) -> Option<Result<(), ClusterError>> {
-        let mut end = None;
+    /// What is next for the caller of this call.
+    fn turn(&mut self, job: JobId, token: &Token) -> Turn {
+        let updates = self.updates.get_mut(&job);
+        if let Some(update) = updates.and_then(VecDeque::pop_front) {
+            if matches!(update, Update::End(_)) {
+                self.updates.remove(&job);
+            }
+            return Turn::Hear(update);
+        }
+        if token.is_cancelled() {
+            self.handle(Event::Cancel(job));
+            return Turn::Again;
+        }
+        // The ticks go on for ever, so there is always something.
+        let Some(((at, _), occasion)) = self.agenda.pop_first() else {
+            return Turn::Hear(Update::End(Err(ClusterError::Ended)));
+        };
+        self.now = at;
+        self.happen(occasion).map_or(Turn::Again, Turn::Run)
+    }
+
+    /// Ends a call whose caller wants no more of it.
+    fn give_up(&mut self, job: JobId) {
+        self.updates.remove(&job);
+        self.handle(Event::Cancel(job));
+    }
+
+    fn handle(&mut self, event: Event) {
+        let actions = self.driver.handle(event, self.now);
+        self.perform(actions);
+    }
+
+    /// Does what the driver wants.
+    fn perform(&mut self, actions: Vec<Action>) {
         for action in actions {
-            match action {
+            let (job, update) = match action {
                 Action::Send(worker, message) => {
                     let place = usize::try_from(worker.0).unwrap_or(usize::MAX);
                     self.send(&message, |bytes| Occasion::AtWorker(place, bytes));
+                    continue;
                 }
-                Action::Results { part, .. } if end.is_none() => {
-                    if let Err(error) = take(part) {
-                        let cancel = self.driver.handle(Event::Cancel(job), self.now);
-                        self.perform(job, cancel, &mut |_| Ok(()));
-                        end = Some(Err(error));
-                    }
-                }
-                Action::Results { .. } | Action::Forget(_) => {}
-                Action::End { outcome, .. } => end = end.or(Some(outcome)),
+                Action::Results { job, part } => (job, Update::Part(part)),
+                Action::End { job, outcome } => (job, Update::End(outcome)),
+                Action::Forget(_) => continue,
+            };
+            if let Some(updates) = self.updates.get_mut(&job) {
+                updates.push_back(update);
             }
         }
-        end
     }
 
-    fn happen(&mut self, occasion: Occasion) -> Vec<Action> {
+    fn happen(&mut self, occasion: Occasion) -> Option<Due> {
         match occasion {
             Occasion::Tick => {
                 self.put_in(TICK, Occasion::Tick);
-                self.driver.handle(Event::Tick, self.now)
+                self.handle(Event::Tick);
             }
             Occasion::AtDriver(place, bytes) => {
-                let message = wire::read::<FromWorker>(&mut bytes.as_slice());
-                let worker = WorkerId(place as u64);
-                match message {
-                    Ok(Some(message)) => self
-                        .driver
-                        .handle(Event::Message(worker, message), self.now),
-                    // What was written here is read here.
-                    _ => Vec::new(),
+                // What was written here is read here.
+                if let Ok(Some(message)) = wire::read::<FromWorker>(&mut bytes.as_slice()) {
+                    self.handle(Event::Message(WorkerId(place as u64), message));
                 }
             }
             Occasion::Stop(place, kind) => {
@@ -277,51 +303,64 @@ impl Simulation {
                     let pause = Duration::from_millis(self.random.u64(1..10_000));
                     self.put_in(pause, Occasion::GoOn(place));
                 }
-                Vec::new()
             }
             Occasion::GoOn(place) => {
                 self.nodes[place].stopped = Stopped::No;
                 for kept in std::mem::take(&mut self.nodes[place].kept) {
-                    self.at_worker(place, kept);
+                    self.put_in(Duration::ZERO, kept);
                 }
-                Vec::new()
             }
             Occasion::AtWorker(place, _) | Occasion::Ran(place, ..) | Occasion::Beat(place) => {
                 match self.nodes[place].stopped {
-                    Stopped::No => self.at_worker(place, occasion),
+                    Stopped::No => return self.at_worker(place, occasion),
                     Stopped::Paused => self.nodes[place].kept.push_back(occasion),
                     Stopped::ForEver => {}
                 }
-                Vec::new()
             }
         }
+        None
     }
 
     /// What happens at a worker that goes on.
-    fn at_worker(&mut self, place: usize, occasion: Occasion) {
+    fn at_worker(&mut self, place: usize, occasion: Occasion) -> Option<Due> {
         let node = &mut self.nodes[place];
-        let steps = match occasion {
-            Occasion::AtWorker(_, bytes) => match wire::read::<ToWorker>(&mut bytes.as_slice()) {
-                Ok(Some(message)) => node.state.hear(message),
-                _ => Vec::new(),
-            },
+        match occasion {
+            Occasion::AtWorker(_, bytes) => {
+                if let Ok(Some(message)) = wire::read::<ToWorker>(&mut bytes.as_slice()) {
+                    let steps = node.state.hear(message);
+                    self.steps(place, steps);
+                }
+            }
             Occasion::Ran(_, attempt, took) => {
-                let outcome = match node.running.take() {
-                    Some((chunk, token)) => {
-                        let function = chunk.function.prepared().map_err(Stop::Failed);
-                        function.and_then(|function| function.run(chunk.range, &token))
-                    }
-                    None => Err(Stop::Cancelled),
-                };
-                node.state.ran(attempt, outcome, took)
+                let (chunk, token) = node.running.take()?;
+                return Some(Due {
+                    place,
+                    attempt,
+                    took,
+                    chunk,
+                    token,
+                });
             }
             Occasion::Beat(_) => {
                 let beats = node.state.beat();
                 self.put_in(BEAT, Occasion::Beat(place));
-                beats.into_iter().map(Step::Say).collect()
+                self.steps(place, beats.into_iter().map(Step::Say).collect());
             }
-            _ => Vec::new(),
-        };
+            _ => {}
+        }
+        None
+    }
+
+    /// A worker's chunk has been run. Calls of its bodies may have passed the time in which the worker has vanished.
+    fn ran(&mut self, due: &Due, outcome: Result<Vec<u8>, Stop>) {
+        let node = &mut self.nodes[due.place];
+        if node.stopped != Stopped::ForEver {
+            let steps = node.state.ran(due.attempt, outcome, due.took);
+            self.steps(due.place, steps);
+        }
+    }
+
+    fn steps(&mut self, place: usize, steps: Vec<Step>) {
         for step in steps {
             self.step(place, step);
         }
@@ -398,6 +437,47 @@ impl Simulation {
     }
 }
 
+impl Due {
+    fn run(&self) -> Result<Vec<u8>, Stop> {
+        let function = self.chunk.function.prepared().map_err(Stop::Failed)?;
+        function.run(self.chunk.range.clone(), &self.token)
+    }
+}
+
+/// Runs a call to its end. Results come to `take`, each item's once; the call ends early when that fails.
+pub(crate) fn run(
+    simulation: &Mutex<Simulation>,
+    spec: Spec,
+    token: &Token,
+    take: &mut dyn FnMut(Part) -> Result<(), ClusterError>,
+) -> Result<(), ClusterError> {
+    let address = std::ptr::from_ref(simulation).addr();
+    if run::is_alone(address) {
+        let reason = "a body on loopback cannot call the cluster that it runs for".to_owned();
+        return Err(ClusterError::Configuration { reason });
+    }
+    // Nothing panics under the lock.
+    let lock = || simulation.lock().unwrap_or_else(PoisonError::into_inner);
+    let job = lock().submit(spec);
+    loop {
+        let turn = lock().turn(job, token);
+        match turn {
+            Turn::Hear(Update::Part(part)) => {
+                if let Err(error) = take(part) {
+                    lock().give_up(job);
+                    return Err(error);
+                }
+            }
+            Turn::Hear(Update::End(outcome)) => return outcome,
+            Turn::Run(due) => {
+                let outcome = run::alone(address, || due.run());
+                lock().ran(&due, outcome);
+            }
+            Turn::Again => {}
+        }
+    }
+}
+
 const BUILD: &str = "loopback";
 /// A message's way without faults.
 const WAY: Duration = Duration::from_micros(200);
@@ -408,6 +488,7 @@ const TICK: Duration = Duration::from_millis(25);
 mod tests {
     use super::*;
     use crate::{Cluster, driver::Patience, remote};
+    use std::sync::OnceLock;
 
     /// FNV-1a of all results in order.
     fn digest(results: &[String]) -> u64 {
@@ -465,7 +546,7 @@ mod tests {
     #[test]
     fn a_seed_repeats_its_course_of_events() {
         let course = |seed| {
-            let mut simulation = Simulation::new(with_seed(seed));
+            let simulation = Mutex::new(Simulation::new(with_seed(seed)));
             let function = remote!([] |i| -> u64 { i });
             let spec = Spec {
                 function: function.into_parts().0,
@@ -480,7 +561,8 @@ mod tests {
                 parts.push((part.range, part.host));
                 Ok(())
             };
-            simulation.run(spec, &Token::never(), &mut take).unwrap();
+            super::run(&simulation, spec, &Token::never(), &mut take).unwrap();
+            let simulation = simulation.into_inner().unwrap();
             (parts, simulation.now, simulation.put)
         };
         assert_eq!(course(7), course(7));
@@ -498,7 +580,7 @@ mod tests {
             item: Duration::from_millis(10),
             ..Loopback::new(1)
         };
-        let mut simulation = Simulation::new(setup);
+        let simulation = Mutex::new(Simulation::new(setup));
         let function = remote!([] |i| -> u64 { i });
         let spec = Spec {
             function: function.into_parts().0,
@@ -513,7 +595,7 @@ mod tests {
             hosts.insert(part.host);
             Ok(())
         };
-        simulation.run(spec, &Token::never(), &mut take).unwrap();
+        super::run(&simulation, spec, &Token::never(), &mut take).unwrap();
         assert_eq!(hosts.len(), 4);
     }
 
@@ -544,6 +626,48 @@ mod tests {
         let hasty = cluster.options().deadline(Duration::from_secs(1));
         let late = hasty.map(0..2, remote!([] |i| -> u64 { i }));
         assert_eq!(late, Err(ClusterError::DeadlinePassed));
+    }
+
+    #[test]
+    fn who_takes_results_may_make_calls_and_a_body_that_does_is_refused() {
+        static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+        let cluster = CLUSTER.get_or_init(|| Cluster::loopback(Loopback::new(3)));
+        let hasty = cluster.options().deadline(Duration::from_secs(3_600));
+        let mut taken = Vec::new();
+        let take = |i, result| {
+            let inner = cluster.call(remote!([] || -> u64 { 7 }));
+            taken.push((i, result, inner));
+        };
+        let body = remote!([] |i| -> u64 { i });
+        hasty.map_unordered(0..9, body, take).unwrap();
+        taken.sort_unstable_by_key(|(i, ..)| *i);
+        assert!(taken.into_iter().eq((0..9).map(|i| (i, i, Ok(7)))));
+        let calls = remote!([] |_| -> String {
+            let inner = CLUSTER.get().unwrap().call(remote!([] || -> u64 { 7 }));
+            inner.unwrap_err().to_string()
+        });
+        let refused = hasty.map(0..99, calls).unwrap();
+        assert!(
+            refused
+                .iter()
+                .all(|text| text.contains("a body on loopback"))
+        );
+    }
+
+    #[test]
+    fn there_are_no_more_workers_than_a_driver_knows() {
+        let crowd = Loopback {
+            workers: usize::MAX,
+            faults: Faults {
+                vanish: usize::MAX,
+                pause: usize::MAX,
+                late: usize::MAX,
+                ..Faults::NONE
+            },
+            ..Loopback::new(3)
+        };
+        let all = Cluster::loopback(crowd).map(0..9, remote!([] |i| -> u64 { i }));
+        assert!(all.unwrap().into_iter().eq(0..9));
     }
 
     #[test]

@@ -18,22 +18,24 @@ use crate::{
     driver::WorkerId,
     wire::{self, FromWorker, ToWorker},
 };
-use async_nats::{Client, ConnectError};
+use async_nats::{Client, ConnectError, ServerAddr};
 use futures_util::{
     FutureExt, StreamExt,
     future::{self, Either},
     stream::{self, PollNext},
 };
 use manyhands_nats::{Address, AddressError, Keys, Refusal, refusal};
-use pieces::{Pieces, cut};
+use pieces::{PIECE_WHOLE_BYTES_MAX, Pieces, cut};
 pub(crate) use room::Place;
 use room::Room;
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
     collections::{BTreeMap, HashMap},
     env,
+    panic::resume_unwind,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError, mpsc::Sender},
+    thread,
     time::Duration,
 };
 use tokio::{
@@ -78,6 +80,7 @@ impl Connection {
         let address = parse(address)?;
         let options = address.options().name("manyhands cluster");
         let server = address.server().clone();
+        let server_name = name_of(&server);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("cluster nats")
@@ -89,10 +92,15 @@ impl Connection {
             Ok(Ok(client)) => client,
             Ok(Err(error)) => return Err(refused(&address, &error)),
             Err(_) => {
-                let host = address.server().host();
-                return Err(failed(format!("'{host}' does not answer")));
+                return Err(failed(format!("'{server_name}' does not answer")));
             }
         };
+        let most = client.max_payload();
+        if most < PIECE_WHOLE_BYTES_MAX {
+            return Err(failed(format!(
+                "'{server_name}' takes messages of {most} bytes at most: set its `max_payload` to {PIECE_WHOLE_BYTES_MAX} or more"
+            )));
+        }
         let (outbox, messages) = mpsc::unbounded_channel();
         let (urgent, before) = mpsc::unbounded_channel();
         runtime.spawn(publish(client.clone(), before, messages));
@@ -273,6 +281,23 @@ async fn publish(
     }
 }
 
+/// Runs this on a thread of its own: the caller's may belong to a runtime of tokio's, where no other one may be waited for or
+/// dropped.
+pub(crate) fn apart<R: Send>(
+    work: impl FnOnce() -> Result<R, ClusterError> + Send,
+) -> Result<R, ClusterError> {
+    let name = "cluster connects".to_owned();
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name(name).spawn_scoped(scope, work);
+        let thread = thread.map_err(|error| ClusterError::Start {
+            reason: error.to_string(),
+        })?;
+        thread
+            .join()
+            .unwrap_or_else(|payload| resume_unwind(payload))
+    })
+}
+
 /// Whether an end can be called so. Others would be no subjects, or lines that a server takes for an attack.
 fn is_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
@@ -325,6 +350,10 @@ impl Nats {
         build: &str,
         to_hub: Sender<Input>,
     ) -> Result<Self, ClusterError> {
+        apart(|| Self::begin(address, build, to_hub))
+    }
+
+    fn begin(address: &str, build: &str, to_hub: Sender<Input>) -> Result<Self, ClusterError> {
         let connection = Connection::open(address, build, None)?;
         let names = Arc::new(Mutex::new(Names::default()));
         let known = Arc::clone(&names);
@@ -424,10 +453,13 @@ fn lonely(set: &str, other: &str) -> ClusterError {
     ClusterError::Configuration { reason }
 }
 
+fn name_of(server: &ServerAddr) -> String {
+    format!("{}:{}", server.host(), server.port())
+}
+
 /// Why there is no connection.
 fn refused(address: &Address, error: &ConnectError) -> ClusterError {
-    let server = address.server();
-    let address = format!("{}:{}", server.host(), server.port());
+    let address = name_of(address.server());
     let reason = error.to_string();
     match refusal(error) {
         Refusal::Key => ClusterError::KeyRefused { address, reason },

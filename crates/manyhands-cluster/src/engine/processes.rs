@@ -6,9 +6,10 @@
 use super::{Carrier, hub::Input};
 use crate::{
     ClusterError, build_id,
+    cluster::VARIABLE,
     driver::WorkerId,
     wire::{self, ToWorker},
-    worker::process::ROLE,
+    worker::process::{ROLE, role_of},
 };
 use std::{
     collections::HashMap,
@@ -155,7 +156,9 @@ impl Drop for Reaped {
 fn command(threads: usize, connection: UnixStream) -> io::Result<Command> {
     let mut command = build_id::again()?;
     command
-        .env(ROLE, threads.to_string())
+        .env(ROLE, role_of(threads, &connection)?)
+        // Programs that its bodies start are not to start as many workers again.
+        .env_remove(VARIABLE)
         .stdin(Stdio::from(OwnedFd::from(connection)))
         // What bodies print must not get among what the driver prints for other programs.
         .stdout(Stdio::from(io::stderr().as_fd().try_clone_to_owned()?))

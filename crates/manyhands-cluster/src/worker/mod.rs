@@ -19,7 +19,25 @@ use crate::{
     run::Stop,
     wire::{Attempt, FromWorker, Hello, JobId, ToWorker},
 };
+#[cfg(any(unix, feature = "nats"))]
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::{any::Any, collections::VecDeque, ops::Range, sync::Arc, time::Duration};
+
+/// Whether this process is a worker that has begun, and not a driver.
+#[cfg(any(unix, feature = "nats"))]
+pub(crate) fn is_working() -> bool {
+    // Relaxed: whoever asks in a body runs after it was set.
+    IS_WORKING.load(Ordering::Relaxed)
+}
+
+#[cfg(any(unix, feature = "nats"))]
+fn begins_to_work() {
+    // Relaxed: as above.
+    IS_WORKING.store(true, Ordering::Relaxed);
+}
+
+#[cfg(any(unix, feature = "nats"))]
+static IS_WORKING: AtomicBool = AtomicBool::new(false);
 
 /// What is to be done.
 #[derive(Debug, Clone)]

@@ -4,10 +4,15 @@
 //! when that dies. The new one tells drivers whose place it has, so they know that it was a death and not a silence. The one that
 //! works ends when its standard input does, and so with its keeper.
 
-use super::serve::{self, End, Input, Link, Serving, say_once};
+#[cfg(unix)]
+use super::process::take_stdin;
+use super::{
+    begins_to_work,
+    serve::{self, End, Input, Link, Serving, say_once},
+};
 use crate::{
     build_id,
-    engine::nats::{BEAT, Connection, DRIVER, Messages, WORKER, WORKERS},
+    engine::nats::{BEAT, Connection, DRIVER, Messages, WORKER, WORKERS, apart},
     wire::FromWorker,
 };
 use manyhands::time;
@@ -24,14 +29,16 @@ use std::{
 
 /// Works for all drivers of this build, until the process is ended.
 pub(crate) fn serve(address: &str) -> ! {
-    let end = match env::var(KEPT) {
-        Ok(name) => match begin(address, &name) {
-            Ok((serving, from)) => serving.serve(&from),
-            Err(end) => end,
-        },
-        Err(_) => keep(address).unwrap_or_else(|end| end),
-    };
-    serve::exit(end)
+    let end = apart(|| {
+        Ok(match env::var(KEPT) {
+            Ok(name) => match begin(address, &name) {
+                Ok((serving, from)) => serving.serve(&from),
+                Err(end) => end,
+            },
+            Err(_) => keep(address).unwrap_or_else(|end| end),
+        })
+    });
+    serve::exit(end.unwrap_or_else(End::from))
 }
 
 /// Keeps a worker running.
@@ -53,9 +60,14 @@ fn keep(address: &str) -> Result<End, End> {
 }
 
 fn begin(address: &str, name: &str) -> Result<(Serving<Connection>, Receiver<Input>), End> {
+    begins_to_work();
+    #[cfg(unix)]
+    let stdin = std::fs::File::from(take_stdin()?);
+    #[cfg(not(unix))]
+    let stdin = io::stdin();
     thread::Builder::new()
         .name("cluster keeper".to_owned())
-        .spawn(end_with_keeper)?;
+        .spawn(move || end_with_keeper(stdin))?;
     let build = build_id::of_this_program()?;
     let own = name.replace('.', "-");
     let connection = Connection::open(address, &build, Some(own.clone()))?;
@@ -83,9 +95,9 @@ fn predecessor(name: &str) -> Option<String> {
 }
 
 #[expect(clippy::exit, reason = "who kept this process has gone")]
-fn end_with_keeper() {
+fn end_with_keeper(mut stdin: impl io::Read) {
     // Nothing is ever written there.
-    let _ = io::copy(&mut io::stdin(), &mut io::sink());
+    let _ = io::copy(&mut stdin, &mut io::sink());
     process::exit(0)
 }
 

@@ -1,26 +1,56 @@
 //! A worker process of a driver on this machine: its connection is its standard input.
 //!
 //! Its reader ends the process with the connection: when the driver has ended, however it did, nobody wants what runs here.
+//!
+//! Programs that a body starts inherit the variable that makes a process a worker. So it names the connection, which they do
+//! not have.
 
-use super::serve::{self, End, Input, Link, Serving};
+use super::{
+    begins_to_work,
+    serve::{self, End, Input, Link, Serving},
+};
 use crate::wire::{self, FromWorker, WireError};
 use manyhands::Runtime;
+use nix::sys::stat::fstat;
 use std::{
+    env,
     fs::File,
     io::{self, BufReader},
-    os::{fd::AsFd, unix::net::UnixStream},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::net::UnixStream,
+    },
     process,
     sync::mpsc::{self, Receiver, Sender},
     thread,
     time::Duration,
 };
 
-/// Set for a worker process: how many threads its pool has.
+/// Set for a worker process: how many threads its pool has, and the number of the socket that is its standard input.
 pub(crate) const ROLE: &str = "MANYHANDS_CLUSTER_WORKER";
 
+/// What the variable says to a worker with this connection.
+pub(crate) fn role_of(threads: usize, connection: &UnixStream) -> io::Result<String> {
+    Ok(format!("{threads} {}", number(connection)?))
+}
+
+/// How many threads the worker has that this process was started as; `None` if it was started as something else.
+pub(crate) fn role() -> Option<usize> {
+    let role = env::var(ROLE).ok()?;
+    let (threads, connection) = role.split_once(' ')?;
+    let is_ours = connection.parse() == Ok(number(&io::stdin()).ok()?);
+    is_ours.then(|| threads.parse().ok())?
+}
+
+/// What the system tells a socket apart by.
+fn number(file: &impl AsFd) -> io::Result<u64> {
+    Ok(fstat(file)?.st_ino)
+}
+
 /// Works until the driver has gone.
-pub(crate) fn serve(threads: &str) -> ! {
-    let end = match begin(threads.parse().unwrap_or(1)) {
+pub(crate) fn serve(threads: usize) -> ! {
+    begins_to_work();
+    let end = match begin(threads) {
         Ok((serving, from)) => serving.serve(&from),
         Err(end) => end,
     };
@@ -28,7 +58,7 @@ pub(crate) fn serve(threads: &str) -> ! {
 }
 
 fn begin(threads: usize) -> Result<(Serving<Socket>, Receiver<Input>), End> {
-    let connection = connection()?;
+    let connection = UnixStream::from(take_stdin()?);
     let pool = Runtime::builder().workers(threads.max(1)).build_default();
     pool.map_err(|error| End::Failed(error.to_string()))?;
     let (to, from) = mpsc::channel();
@@ -39,11 +69,11 @@ fn begin(threads: usize) -> Result<(Serving<Socket>, Receiver<Input>), End> {
     Ok((serving, from))
 }
 
-/// The connection; what this program reads from its standard input from now on is nothing.
-fn connection() -> io::Result<UnixStream> {
+/// The standard input; what this program reads from its own from now on is nothing.
+pub(super) fn take_stdin() -> io::Result<OwnedFd> {
     let stdin = io::stdin().as_fd().try_clone_to_owned()?;
     nix::unistd::dup2_stdin(File::open("/dev/null")?)?;
-    Ok(UnixStream::from(stdin))
+    Ok(stdin)
 }
 
 #[expect(clippy::exit, reason = "what runs here is for a driver that has gone")]

@@ -27,14 +27,13 @@ mod programs;
 #[cfg(unix)]
 mod run;
 
-#[cfg(unix)]
-use manyhands_cluster::Cluster;
+use manyhands_cluster::{Cluster, ClusterError};
 #[cfg(unix)]
 use run::test;
 use std::env;
 
 fn main() {
-    let cluster = match manyhands_cluster::init() {
+    let cluster = match begin() {
         Ok(cluster) => cluster,
         Err(error) => {
             println!("error: {error}\n{error:?}");
@@ -49,6 +48,15 @@ fn main() {
     assert!(cluster.is_local());
     #[cfg(unix)]
     run_all();
+}
+
+/// In tokio where a test wants that.
+fn begin() -> Result<Cluster, ClusterError> {
+    #[cfg(all(unix, feature = "nats"))]
+    if env::var_os(nats::IN_TOKIO).is_some() {
+        return nats::in_tokio(manyhands_cluster::init);
+    }
+    manyhands_cluster::init()
 }
 
 #[cfg(unix)]
@@ -79,6 +87,10 @@ fn run_all() {
     test(
         "what bodies print is not printed by the driver",
         programs::what_bodies_print_is_apart,
+    );
+    test(
+        "a body may begin, and start programs",
+        programs::a_body_may_begin_and_start_programs,
     );
     test(
         "workers end with a driver that is killed",
@@ -117,6 +129,18 @@ fn run_those_of_nats() {
     test(
         "a NATS server that is killed costs time only",
         nats::a_server_that_is_killed_costs_time_only,
+    );
+    test(
+        "a body at a worker of a NATS server may begin, and reads nothing",
+        nats::a_body_may_begin_and_reads_nothing,
+    );
+    test(
+        "programs of tokio may begin",
+        nats::programs_of_tokio_may_begin,
+    );
+    test(
+        "a NATS server that takes short messages only is refused",
+        nats::a_server_that_takes_short_messages_only_is_refused,
     );
     test(
         "a call through NATS with encryption and a key is as a local one",

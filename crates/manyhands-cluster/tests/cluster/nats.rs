@@ -114,6 +114,49 @@ pub(crate) fn a_worker_that_dies_is_replaced() {
     );
 }
 
+pub(crate) fn a_body_may_begin_and_reads_nothing() {
+    let machines = Machines::start(1);
+    let cluster = machines.driver();
+    let hasty = cluster.options().deadline(Duration::from_secs(60));
+    let begins = remote!([] || -> bool { manyhands_cluster::init().unwrap().is_local() });
+    assert_eq!(hasty.call(begins), Ok(true));
+    let reads = remote!([] || -> usize { io::stdin().read_to_string(&mut String::new()).unwrap() });
+    assert_eq!(hasty.call(reads), Ok(0));
+}
+
+pub(crate) fn programs_of_tokio_may_begin() {
+    let mut machines = Machines::start(0);
+    let mut worker = worker(&machines.address());
+    machines
+        .workers
+        .push(Ended::start(worker.env(IN_TOKIO, "1")));
+    in_tokio(|| {
+        let cluster = machines.driver();
+        assert_eq!(cluster.call(remote!([] || -> u8 { 7 })), Ok(7));
+        let nobody = Cluster::nats("nats://127.0.0.1:1").map(drop);
+        assert!(matches!(nobody, Err(ClusterError::Start { .. })));
+    });
+}
+
+pub(crate) fn in_tokio<R>(work: impl FnOnce() -> R) -> R {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.unwrap().block_on(async { work() })
+}
+
+pub(crate) fn a_server_that_takes_short_messages_only_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("nats.conf");
+    fs::write(&file, "max_payload: 65536").unwrap();
+    let port = free_port();
+    let _server = serve(port, &["--config", file.to_str().unwrap()]);
+    let refused = Cluster::nats(&format!("nats://127.0.0.1:{port}")).unwrap_err();
+    let words = refused.to_string();
+    assert!(
+        words.contains("65536") && words.contains("max_payload"),
+        "{words}"
+    );
+}
+
 pub(crate) fn a_long_message_is_no_silence() {
     let mut machines = Machines::start(0);
     let cluster = machines.driver();
@@ -176,6 +219,9 @@ pub(crate) fn a_broadcast_value_is_sent_once_for_all_workers() {
 }
 
 const VALUE_BYTES: usize = 4 << 20;
+
+/// Set for a worker that begins in a runtime of tokio's.
+pub(crate) const IN_TOKIO: &str = "MANYHANDS_TEST_IN_TOKIO";
 
 /// The address of a relay that carries 4 MB a second to this port, and back what comes.
 fn slow_cable(port: u16) -> String {

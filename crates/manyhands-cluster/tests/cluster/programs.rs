@@ -68,6 +68,30 @@ pub(crate) fn what_bodies_print_is_apart() {
     );
 }
 
+pub(crate) fn a_body_may_begin_and_start_programs() {
+    let cluster = Cluster::processes(2).unwrap();
+    let begins = remote!([] || -> (bool, String) {
+        let refused = Cluster::processes(2).unwrap_err();
+        (manyhands_cluster::init().unwrap().is_local(), refused.to_string())
+    });
+    let (is_local, refused) = cluster.call(begins).unwrap();
+    assert!(
+        is_local && refused.contains("this process is one"),
+        "{refused}"
+    );
+    let starts = remote!([] || -> (bool, Vec<u8>) {
+        let output = Command::new(env::current_exe().unwrap()).arg(SUM).output().unwrap();
+        (output.status.success(), output.stdout)
+    });
+    let (is_well, printed) = cluster.call(starts).unwrap();
+    let sum: u64 = (0..1_000).map(|i| i * i).sum();
+    let printed = String::from_utf8(printed).unwrap();
+    assert!(
+        is_well && printed == format!("Some({sum}) false\n"),
+        "{printed}"
+    );
+}
+
 pub(crate) fn workers_end_with_their_driver() {
     let mut driver = program(WAITS, "local:2");
     let mut driver = Ended::start(driver.stdout(Stdio::piped()));

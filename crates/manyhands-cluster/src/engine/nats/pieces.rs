@@ -74,7 +74,7 @@ impl Pieces {
             return Err(WireError::TooLarge { bytes });
         }
         let no_piece = || WireError::Malformed("a piece of no message".to_owned());
-        if piece.place >= piece.count || bytes.len() > PIECE_BYTES + AROUND_BYTES_MAX {
+        if piece.place >= piece.count || bytes.len() > PIECE_WHOLE_BYTES_MAX {
             return Err(no_piece());
         }
         if piece.count == 1 {
@@ -146,6 +146,8 @@ fn whole(count: u32) -> u64 {
 const PIECE_BYTES: usize = 512 << 10;
 /// What stands around a piece's bytes: its numbers, and its sender's name.
 const AROUND_BYTES_MAX: usize = 1024;
+/// A piece with what stands around its bytes.
+pub(super) const PIECE_WHOLE_BYTES_MAX: usize = PIECE_BYTES + AROUND_BYTES_MAX;
 /// The longest message, in whole pieces. All that one sender has not finished is no longer either.
 const MESSAGE_BYTES_MAX: u64 = FRAME_BYTES_MAX as u64 + PIECE_BYTES as u64;
 const UNFINISHED_BYTES_MAX: u64 = 8 * MESSAGE_BYTES_MAX;
