@@ -21,7 +21,7 @@ use mpi::{
 use std::{
     collections::VecDeque,
     sync::mpsc::{Receiver, RecvTimeoutError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use typed_arena::Arena;
 
@@ -43,8 +43,8 @@ pub(crate) struct Exchange {
     course: Course,
     /// How often nothing has come since something did.
     idle: u32,
-    /// How long the end has been waited for, at least.
-    waited: Duration,
+    /// Since when nothing has moved, where the end is waited for.
+    waits_since: Option<Instant>,
 }
 
 impl Exchange {
@@ -60,7 +60,7 @@ impl Exchange {
             hear,
             course,
             idle: 0,
-            waited: Duration::ZERO,
+            waits_since: None,
         }
     }
 
@@ -102,10 +102,15 @@ impl Exchange {
                 if on_their_way.is_empty() && (!has_moved || !has_room) {
                     return is_anything;
                 }
+                if !has_room && !self.course.letters.is_empty() {
+                    // What a stopped rank does not take stays here, and so does all that has left beside it: the others' go on
+                    // in a round of their own.
+                    is_anything |= self.exchange();
+                }
                 if !has_moved {
                     self.wait();
                 } else {
-                    (self.idle, self.waited) = (0, Duration::ZERO);
+                    (self.idle, self.waits_since) = (0, None);
                 }
             }
         })
@@ -133,8 +138,8 @@ impl Exchange {
         let pause = pause(self.idle);
         self.idle = self.idle.saturating_add(1);
         if self.course.is_ending {
-            self.waited += pause;
-            if self.waited >= ENDING_MAX {
+            let since = *self.waits_since.get_or_insert_with(now);
+            if since.elapsed() >= ENDING_MAX {
                 self.give_up();
             }
         }
@@ -237,6 +242,14 @@ impl Course {
     fn is_over(&self) -> bool {
         self.is_ending && self.missing == 0 && self.letters.is_empty()
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the end may be waited for only so long, however busy the processors are"
+)]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// How long to wait before looking again.

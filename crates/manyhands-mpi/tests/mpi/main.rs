@@ -51,6 +51,10 @@ fn main() {
         under_mpirun::a_stopped_rank_loses_nothing,
     );
     test(
+        "a rank that is stopped keeps no message from others",
+        under_mpirun::a_stopped_rank_keeps_no_message_from_others,
+    );
+    test(
         "a rank of another build gets no work",
         under_mpirun::a_rank_of_another_build_gets_no_work,
     );

@@ -12,7 +12,7 @@ use std::{
     env,
     fs::{self, File},
     io::Write,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process,
     time::Duration,
 };
@@ -32,6 +32,7 @@ pub(crate) fn run(role: &str, cluster: &Cluster) {
             println!("driver");
         }
         STOPS => println!("{}", sum_with_a_stopped_rank(cluster)),
+        FLOODS => println!("{:?}", flood_beside_a_stopped_rank(cluster)),
         BUILDS => {
             let builds = remote!([] |_| -> String {
                 time::sleep_blocking(Duration::from_millis(2));
@@ -89,9 +90,14 @@ fn sum_with_a_stopped_rank(cluster: &Cluster) -> u64 {
         i * 3
     });
     let results = cluster.map(0..3_000, body).unwrap();
-    // The others may have done its chunk before it has written, and before it has stopped.
+    kill(stopped(&made), Signal::SIGCONT).unwrap();
+    results.iter().sum()
+}
+
+/// Which process has stopped. The others may have done its chunk before it has written, and before it has stopped.
+fn stopped(made: &Path) -> Pid {
     let stopped: i32 = loop {
-        match fs::read_to_string(&made).unwrap().parse() {
+        match fs::read_to_string(made).unwrap_or_default().parse() {
             Ok(id) => break id,
             Err(_) => time::sleep_blocking(Duration::from_millis(5)),
         }
@@ -100,13 +106,43 @@ fn sum_with_a_stopped_rank(cluster: &Cluster) -> u64 {
     while !fs::read_to_string(&status).unwrap().contains(") T ") {
         time::sleep_blocking(Duration::from_millis(5));
     }
-    kill(Pid::from_raw(stopped), Signal::SIGCONT).unwrap();
-    results.iter().sum()
+    Pid::from_raw(stopped)
+}
+
+/// A rank stops, is sent what it does not take, and the others are sent far more messages than are kept at a time.
+fn flood_beside_a_stopped_rank(cluster: &Cluster) -> Result<usize, ClusterError> {
+    let mark = PathBuf::from(env::args().nth(2).unwrap());
+    let made = mark.clone();
+    let _stops = cluster.spawn(remote!([mark: PathBuf] || -> () {
+        if let Ok(mut file) = File::create_new(mark) {
+            write!(file, "{}", process::id()).unwrap();
+            drop(file);
+            raise(Signal::SIGSTOP).unwrap();
+        }
+    }));
+    let stopped = stopped(&made);
+    let bytes = vec![1_u8; 8 << 20];
+    let hasty = cluster.options().deadline(Duration::from_secs(60));
+    let long = remote!([&bytes: Vec<u8>] |_| -> usize {
+        time::sleep_blocking(Duration::from_millis(50));
+        bytes.len()
+    });
+    let mut sum = hasty.map(0..9, long)?.iter().sum();
+    for _ in 0..4 {
+        let one = |_| hasty.spawn(remote!([] || -> usize { 1 }));
+        let all: Vec<_> = (0..5_000).map(one).collect();
+        for one in all {
+            sum += one.join()?;
+        }
+    }
+    kill(stopped, Signal::SIGCONT).unwrap();
+    Ok(sum)
 }
 
 pub(crate) const CALLS: &str = "as-calls";
 pub(crate) const PRINTS: &str = "as-printer";
 pub(crate) const STOPS: &str = "as-stopping";
+pub(crate) const FLOODS: &str = "as-flooding";
 pub(crate) const BUILDS: &str = "as-builds";
 pub(crate) const WAITS: &str = "as-waiter";
 pub(crate) const LEAVES: &str = "as-leaving";

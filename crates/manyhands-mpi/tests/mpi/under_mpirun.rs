@@ -3,7 +3,7 @@
 use crate::{
     calls,
     children::{Ended, ends, output},
-    programs::{BUILDS, CALLS, DIES, LEAVES, PANICS, PRINTS, STOPS, WAITS},
+    programs::{BUILDS, CALLS, DIES, FLOODS, LEAVES, PANICS, PRINTS, STOPS, WAITS},
 };
 use nix::{
     sys::signal::{Signal, kill},
@@ -44,6 +44,14 @@ pub(crate) fn a_stopped_rank_loses_nothing() {
     let printed = printed_well(ranks(4, STOPS).arg(&mark));
     assert_eq!(printed, format!("{sum}\n"));
     assert!(fs::remove_file(mark).is_ok(), "a rank has stopped");
+}
+
+pub(crate) fn a_stopped_rank_keeps_no_message_from_others() {
+    let mark = env::temp_dir().join(format!("manyhands-mpi-floods-{}", process::id()));
+    drop(fs::remove_file(&mark));
+    let printed = printed_well(ranks(4, FLOODS).arg(&mark));
+    fs::remove_file(mark).unwrap();
+    assert_eq!(printed, format!("Ok({})\n", (9 * (8 << 20)) + 20_000));
 }
 
 pub(crate) fn a_rank_of_another_build_gets_no_work() {
