@@ -153,10 +153,7 @@ impl fmt::Display for ClusterError {
                 )
             }
             Self::DuplicateFunction { id } => {
-                write!(
-                    formatter,
-                    "two remote functions are at {id}: a macro makes both, and they cannot be told apart"
-                )
+                write!(formatter, "two remote functions, of one macro, are at {id}")
             }
             Self::NoWorkers {
                 build,

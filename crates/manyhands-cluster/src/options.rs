@@ -68,7 +68,8 @@ impl<'a> Options<'a> {
     }
 
     /// A chunk goes to another worker when its own has not said for this long that it holds it: 3 s if this is not set. A
-    /// worker says so every half second. Messages that take long, as many values over a slow cable, want more.
+    /// worker says so every half second, so less than a second is taken for one. Messages that take long, as many values over a
+    /// slow cable, want more.
     ///
     /// # Examples
     /// ```
@@ -81,7 +82,7 @@ impl<'a> Options<'a> {
     /// # Ok::<(), manyhands_cluster::ClusterError>(())
     /// ```
     pub fn lease(mut self, lease: Duration) -> Self {
-        self.patience.lease = lease;
+        self.patience.lease = lease.max(LEASE_MIN);
         self
     }
 
@@ -438,12 +439,35 @@ fn unread(part: &Part, reason: String) -> ClusterError {
     ClusterError::Decode { reason, host }
 }
 
+/// Twice what passes until a worker says again what it holds.
+const LEASE_MIN: Duration = Duration::from_secs(1);
+
 /// The range of a call that is one body.
 pub(crate) const ONE: Range<u64> = 0..1;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Loopback, remote};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn a_lease_is_not_over_before_its_worker_can_extend_it() {
+        static RUNS: AtomicU32 = AtomicU32::new(0);
+        let slow = Loopback {
+            item: Duration::from_secs(10),
+            ..Loopback::new(1)
+        };
+        let cluster = Cluster::loopback(slow);
+        let hasty = cluster.options().lease(Duration::ZERO);
+        let body = remote!([] |i| -> u64 {
+            RUNS.fetch_add(1, Ordering::Relaxed);
+            i
+        });
+        assert_eq!(hasty.map(0..4, body), Ok(vec![0, 1, 2, 3]));
+        let runs = RUNS.load(Ordering::Relaxed);
+        assert!(runs <= 8, "{runs} runs: more than those of late chunks");
+    }
 
     #[test]
     fn results_are_counted_before_they_are_made() {
