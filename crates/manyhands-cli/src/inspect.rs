@@ -4,6 +4,7 @@ use crate::meant::{Form, Inspect, View};
 use crate::output::{self, Failure};
 use manyhands_inspect::{Client, stacks::Frames};
 use manyhands_lab::console::{Ending, Printing};
+use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
@@ -19,10 +20,14 @@ pub(crate) fn run(inspect: &Inspect, printing: Printing) -> Result<Ending, Failu
         View::Stacks(frames, form) => show_stacks(&socket, None, frames, form)?,
         View::PolledTask(task, frames, form) => show_stacks(&socket, Some(&task), frames, form)?,
         View::Timeline { file, length } => {
+            let path = file.clone();
+            let not_written = move |source| Failure::Files { path, source };
+            // Before anything is recorded: what is found out afterwards would cost the record.
+            let opened = File::options().append(true).create(true).open(&file);
+            opened.map_err(not_written.clone())?;
             let trace =
                 manyhands_inspect::record_timeline(socket, tasks_max, length, TIMELINE_EVERY)?;
-            let path = file.clone();
-            std::fs::write(&file, trace).map_err(|source| Failure::Files { path, source })?;
+            std::fs::write(&file, trace).map_err(not_written)?;
             let shown = file.display();
             printing.remark(&format!("wrote {shown}; Perfetto's page opens it\n"))?;
         }

@@ -20,6 +20,15 @@ pub enum Error {
     NotTrusted(String),
     /// The connection broke, or nothing came in time.
     Connection(io::Error),
+    /// The page cannot be served: the port is taken, for instance.
+    Page {
+        /// The port of this machine; 0 for any that is free.
+        port: u16,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The terminal cannot be used.
+    Terminal(io::Error),
     /// The program refuses, with its reason.
     Refused(String),
     /// What came is not this protocol, or a version that this crate does not know.
@@ -45,6 +54,11 @@ impl fmt::Display for Error {
             }
             Self::NotTrusted(reason) => write!(f, "it may be a false program: {reason}"),
             Self::Connection(cause) => write!(f, "the connection to the program broke: {cause}"),
+            Self::Page { port, cause } => write!(
+                f,
+                "the page cannot be served on port {port}: {cause}; port 0 is any that is free"
+            ),
+            Self::Terminal(cause) => write!(f, "the terminal cannot be used: {cause}"),
             Self::Refused(reason) => write!(f, "the program refuses: {reason}"),
             Self::Protocol(reason) => {
                 write!(f, "the program does not speak this protocol: {reason}")
@@ -56,7 +70,10 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::NotListening { cause, .. } | Self::Connection(cause) => Some(cause),
+            Self::NotListening { cause, .. }
+            | Self::Connection(cause)
+            | Self::Page { cause, .. }
+            | Self::Terminal(cause) => Some(cause),
             Self::NotOne(_) | Self::NotTrusted(_) | Self::Refused(_) | Self::Protocol(_) => None,
         }
     }

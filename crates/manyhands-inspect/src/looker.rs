@@ -239,6 +239,11 @@ impl Looker {
     fn refresh_over(&mut self, mut connected: Client) -> Result<(), Error> {
         let changes = connected.changes(self.tasks_max)?;
         self.tracked.apply(changes, self.passed());
+        if self.tracked.len() > self.tasks_max {
+            // Each answer is short enough, and all of them together would have no end. It is begun anew.
+            let message = "more tasks or channels than it was asked for stay";
+            return Err(Error::Protocol(message.to_owned()));
+        }
         if self.is_search() {
             self.reports = connected.reports()?;
         }
@@ -287,6 +292,8 @@ const WHOLE_EVERY: Duration = Duration::from_millis(250);
 mod tests {
     use super::{Looker, SEARCH_EVERY};
     use crate::reports::tests::late;
+    use crate::view::tests::clerk;
+    use manyhands_wire::Task;
     use std::io::{BufRead, BufReader, Write};
     use std::os::unix::net::UnixListener;
     use std::path::PathBuf;
@@ -439,6 +446,36 @@ mod tests {
         looker.whole = Some(looker.passed());
         looker.begun -= super::WHOLE_EVERY;
         assert_eq!(shown(&mut looker), [1], "who goes on sees it once");
+        drop(looker);
+        program.join().unwrap();
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn of_tasks_without_end_that_never_go_no_more_are_kept_than_were_asked_for() {
+        let path = std::env::temp_dir().join(format!("manyhands-endless-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let listener = UnixListener::bind(&path).unwrap();
+        let program = thread::spawn(move || {
+            let mut number = 0;
+            for _ in 0..3 {
+                let (mut stream, _) = listener.accept().unwrap();
+                let hello = r#"{"manyhands_inspect":1,"process":7,"library":"0.1.0"}"#;
+                writeln!(stream, "{hello}").unwrap();
+                let requests = BufReader::new(stream.try_clone().unwrap()).lines();
+                for _ in requests.map_while(Result::ok) {
+                    number += 1;
+                    let number = number.to_string();
+                    let task = Task { number, ..clerk() };
+                    let task = serde_json::to_string(&task).unwrap();
+                    // Where it is a task too many, nobody reads on.
+                    let _ = writeln!(stream, "{{\"task\":{task}}}\n{{\"end\":\"it\"}}");
+                }
+            }
+        });
+        let mut looker = Looker::connect(path.clone(), 3, SEARCH_EVERY / 300).unwrap();
+        let kept: Vec<usize> = (0..9).map(|_| looker.look().unwrap().tasks.len()).collect();
+        assert_eq!(kept, [1, 2, 3, 1, 2, 3, 1, 2, 3]);
         drop(looker);
         program.join().unwrap();
         std::fs::remove_file(&path).unwrap();

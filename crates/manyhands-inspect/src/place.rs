@@ -103,19 +103,18 @@ fn is_listening(path: &Path) -> bool {
 pub(crate) fn connect(path: &Path, limit: Duration) -> Result<UnixStream, Error> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_write_timeout(Some(limit))?;
-    let address = SockAddr::unix(path)?;
-    socket
-        .connect(&address)
-        .map_err(|cause| match cause.kind() {
-            ErrorKind::WouldBlock => {
-                let words = "it takes no connections: perhaps it is stopped";
-                Error::Connection(io::Error::new(ErrorKind::TimedOut, words))
-            }
-            _ => Error::NotListening {
-                path: path.to_owned(),
-                cause,
-            },
-        })?;
+    let address = SockAddr::unix(path);
+    let connected = address.and_then(|address| socket.connect(&address));
+    connected.map_err(|cause| match cause.kind() {
+        ErrorKind::WouldBlock => {
+            let words = "it takes no connections: perhaps it is stopped";
+            Error::Connection(io::Error::new(ErrorKind::TimedOut, words))
+        }
+        _ => Error::NotListening {
+            path: path.to_owned(),
+            cause,
+        },
+    })?;
     Ok(UnixStream::from(OwnedFd::from(socket)))
 }
 
@@ -162,6 +161,13 @@ mod tests {
         let refused = check_folder(&link);
         assert!(matches!(refused, Err(Error::NotTrusted(_))), "{refused:?}");
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_for_a_socket_is_named() {
+        let path = std::env::temp_dir().join("x".repeat(200));
+        let error = connect(&path, Duration::from_secs(60)).unwrap_err();
+        assert!(error.to_string().contains("xxx"), "{error}");
     }
 
     #[test]

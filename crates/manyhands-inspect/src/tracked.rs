@@ -98,6 +98,11 @@ impl Tracked {
         }
     }
 
+    /// How many tasks are kept, or channels if these are more.
+    pub(crate) fn len(&self) -> usize {
+        self.tasks.len().max(self.channels.len())
+    }
+
     /// How many tasks there are that are not shown.
     pub(crate) fn tasks_left_out(&self) -> usize {
         self.rest.tasks_left_out

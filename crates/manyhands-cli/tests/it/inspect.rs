@@ -442,16 +442,17 @@ fn a_timeline_of_a_program_is_written_as_a_trace() {
     let folder = tempfile::tempdir().unwrap();
     let path = program(&folder);
     let file = folder.path().join("timeline.json");
-    let written = |file: &Path| {
+    let written = |file: &Path, seconds: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_manyhands"));
-        command.args(["inspect", "--quiet", "--seconds", "1", "--timeline"]);
+        command.args(["inspect", "--quiet", "--seconds", seconds, "--timeline"]);
         let command = command.arg(file).arg("--socket").arg(&path);
         command.output().unwrap()
     };
-    let output = written(&file);
+    let output = written(&file, "1");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(text(&output.stdout), "", "nobody asked for a remark");
-    let output = written(&file.join("below"));
+    // That is known before the hour.
+    let output = written(&file.join("below"), "3600");
     let err = text(&output.stderr);
     assert!(
         output.status.code() == Some(1) && err.contains("timeline.json/below"),

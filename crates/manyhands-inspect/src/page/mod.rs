@@ -68,10 +68,12 @@ pub fn serve_page(
     let mut looker = Looker::connect(socket.clone(), settings.tasks_max, settings.every)?;
     let first = looker.look()?;
     let process = looker.process();
+    let port = settings.port;
+    let not_served = move |cause| Error::Page { port, cause };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()?;
-    runtime.block_on(async {
+        .build();
+    runtime.map_err(not_served)?.block_on(async {
         let hold = Hold::new(settings.control);
         let timeline = {
             let (socket, tasks_max) = (socket.clone(), settings.tasks_max);
@@ -87,7 +89,8 @@ pub fn serve_page(
             polls: OneAtATime::new(hold.clone(), polled),
         };
         let look = move |show: &mut dyn FnMut(Looked)| looker.look_sparingly(show);
-        let server = Server::bind(settings, process, hold, look, on_request).await?;
+        let server = Server::bind(settings, process, hold, look, on_request).await;
+        let server = server.map_err(not_served)?;
         announce(&server.address(), &first);
         server.run().await;
         Ok(())

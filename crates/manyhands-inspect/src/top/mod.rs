@@ -18,6 +18,7 @@ use crate::top::state::{Next, State};
 use crate::view::View;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
+use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
@@ -48,18 +49,18 @@ pub fn top(socket: PathBuf, settings: &TopSettings) -> Result<(), Error> {
     if let Some(in_color) = settings.in_color {
         ratatui::crossterm::style::force_color_output(in_color);
     }
-    let mut terminal = ratatui::try_init()?;
+    let mut terminal = ratatui::try_init().map_err(Error::Terminal)?;
     let ended = go_on(&mut terminal, &mut state, &asked);
-    ratatui::try_restore()?;
+    ratatui::try_restore().map_err(Error::Terminal)?;
     ended
 }
 
 fn go_on(terminal: &mut DefaultTerminal, state: &mut State, asked: &Asked) -> Result<(), Error> {
     let mut was_paused = false;
     loop {
-        terminal.draw(|frame| screen::draw(frame, state))?;
-        if event::poll(KEY_WAIT)?
-            && let Event::Key(key) = event::read()?
+        let drawn = terminal.draw(|frame| screen::draw(frame, state)).map(drop);
+        drawn.map_err(Error::Terminal)?;
+        if let Some(Event::Key(key)) = next_event().map_err(Error::Terminal)?
             && state.handle_key(key) == Next::End
         {
             return Ok(());
@@ -75,6 +76,14 @@ fn go_on(terminal: &mut DefaultTerminal, state: &mut State, asked: &Asked) -> Re
         while let Ok(answer) = asked.answers.try_recv() {
             handle(state, answer)?;
         }
+    }
+}
+
+/// What the terminal says meanwhile.
+fn next_event() -> io::Result<Option<Event>> {
+    match event::poll(KEY_WAIT)? {
+        true => event::read().map(Some),
+        false => Ok(None),
     }
 }
 
