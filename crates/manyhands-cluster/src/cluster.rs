@@ -361,9 +361,9 @@ impl Cluster {
 #[cfg(unix)]
 fn start(workers: usize) -> Result<Cluster, ClusterError> {
     let reason = if worker::is_working() {
-        "this process is one, and starts no others; `Cluster::local` runs on its pool"
+        "this process is a worker and starts no others; `Cluster::local` runs on its pool"
     } else if process::role().is_some() {
-        "this process was started as one, so `init` must be called before this"
+        "this process was started as a worker, so `init` must come before this"
     } else {
         return Cluster::carried(|_, to_hub| Processes::start(workers, to_hub));
     };

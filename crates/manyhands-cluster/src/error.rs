@@ -192,7 +192,7 @@ impl fmt::Display for ClusterError {
             }
             Self::TooLarge { bytes } => write!(
                 formatter,
-                "{bytes} bytes in one message, at most {FRAME_BYTES_MAX} are sent"
+                "{bytes} bytes in one message, and {FRAME_BYTES_MAX} are the most: capture less, or return less of each chunk"
             ),
             Self::UnknownFunction { id, host } => {
                 write!(formatter, "no remote function at {id} on {host}")

@@ -42,7 +42,7 @@ use crate::{
     engine::{Carrier, hub},
     function,
     wire::{self, FromWorker, ToWorker},
-    worker::serve::{End, Input, Link, Serving},
+    worker::serve::{End, Input, Link, Serving, hear_one},
 };
 use std::{
     fmt,
@@ -137,14 +137,11 @@ fn begin(frames: Receiver<Vec<u8>>, say: impl FnMut(Vec<u8>)) -> Result<End, End
 }
 
 fn read(frames: &Receiver<Vec<u8>>, to_main: &Sender<Input>) {
-    let driver = || DRIVER.to_owned();
-    let mut is_heard = to_main.send(Input::Driver(driver())).is_ok();
-    while is_heard && let Ok(frame) = frames.recv() {
-        // What is no message of ours is as good as lost.
-        if let Ok(messages) = wire::decode_message(&frame) {
-            is_heard = to_main.send(Input::Heard(driver(), messages)).is_ok();
-        }
-    }
+    // What is no message of ours is as good as lost.
+    let said = frames
+        .iter()
+        .filter_map(|frame| wire::decode_message(&frame).ok());
+    hear_one(said, to_main);
     // If the main thread has ended, it needs no word of this.
     let _ = to_main.send(Input::Ended);
 }
@@ -165,9 +162,6 @@ impl<S: FnMut(Vec<u8>)> Link for Saying<S> {
         Ok(())
     }
 }
-
-/// There is one.
-const DRIVER: &str = "driver";
 
 #[cfg(test)]
 mod tests {

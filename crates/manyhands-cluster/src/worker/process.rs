@@ -7,7 +7,7 @@
 
 use super::{
     begins_to_work,
-    serve::{self, End, Input, Link, Serving},
+    serve::{self, End, Input, Link, Serving, hear_one},
 };
 use crate::wire::{self, FromWorker, WireError};
 use manyhands::Runtime;
@@ -16,6 +16,7 @@ use std::{
     env,
     fs::File,
     io::{self, BufReader},
+    iter,
     os::{
         fd::{AsFd, OwnedFd},
         unix::net::UnixStream,
@@ -79,11 +80,8 @@ pub(super) fn take_stdin() -> io::Result<OwnedFd> {
 #[expect(clippy::exit, reason = "what runs here is for a driver that has gone")]
 fn read(connection: UnixStream, to_main: &Sender<Input>) {
     let mut buffered = BufReader::new(connection);
-    let driver = || DRIVER.to_owned();
-    let mut is_heard = to_main.send(Input::Driver(driver())).is_ok();
-    while is_heard && let Ok(Some(messages)) = wire::read(&mut buffered) {
-        is_heard = to_main.send(Input::Heard(driver(), messages)).is_ok();
-    }
+    let said = iter::from_fn(|| wire::read(&mut buffered).ok().flatten());
+    hear_one(said, to_main);
     process::exit(0)
 }
 
@@ -103,6 +101,3 @@ impl Link for Socket {
         Err(End::Failed(reason))
     }
 }
-
-/// There is one.
-const DRIVER: &str = "driver";

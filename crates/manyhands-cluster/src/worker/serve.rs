@@ -12,6 +12,8 @@ use crate::{
     wire::{Attempt, FromWorker, Hello, PROTOCOL, ToWorker},
 };
 use manyhands::cancel;
+#[cfg(unix)]
+use std::iter;
 use std::{
     any::Any,
     collections::HashMap,
@@ -27,11 +29,10 @@ use std::{
 /// What comes to the main thread.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// A driver is there.
-    Driver(String),
-    /// A driver says something.
+    /// A driver is there, and perhaps says something.
+    #[cfg(unix)]
     Heard(String, Vec<ToWorker>),
-    /// Either of these, in its place.
+    /// The same, in its place.
     #[cfg(feature = "nats")]
     Carried(
         String,
@@ -153,7 +154,7 @@ impl<L: Link> Serving<L> {
         loop {
             let left = BEAT.saturating_sub(since_beat.elapsed());
             match from.recv_timeout(left) {
-                Ok(Input::Driver(driver)) => self.know(&driver)?,
+                #[cfg(unix)]
                 Ok(Input::Heard(driver, messages)) => self.hear(&driver, messages)?,
                 #[cfg(feature = "nats")]
                 Ok(Input::Carried(driver, messages, _)) => self.hear(&driver, messages)?,
@@ -260,6 +261,18 @@ impl<L: Link> Serving<L> {
             }
         }
         Ok(())
+    }
+}
+
+/// Brings what the only driver says to the main thread, until either has ended.
+#[cfg(unix)]
+pub(crate) fn hear_one(said: impl Iterator<Item = Vec<ToWorker>>, to_main: &Sender<Input>) {
+    // That it is there comes first.
+    for messages in iter::once(Vec::new()).chain(said) {
+        let heard = Input::Heard("driver".to_owned(), messages);
+        if to_main.send(heard).is_err() {
+            return;
+        }
     }
 }
 

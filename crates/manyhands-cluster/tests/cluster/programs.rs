@@ -76,7 +76,7 @@ pub(crate) fn a_body_may_begin_and_start_programs() {
     });
     let (is_local, refused) = cluster.call(begins).unwrap();
     assert!(
-        is_local && refused.contains("this process is one"),
+        is_local && refused.contains("this process is a worker"),
         "{refused}"
     );
     let starts = remote!([] || -> (bool, Vec<u8>) {
