@@ -362,7 +362,11 @@ fn reason_in(line: &str) -> Error {
 
 fn read_line(stream: &mut BufReader<Bounded>) -> Result<String, Error> {
     let mut line = String::new();
-    let read = stream.by_ref().take(LINE_BYTES_MAX).read_line(&mut line)?;
+    let read = stream.by_ref().take(LINE_BYTES_MAX).read_line(&mut line);
+    let read = read.map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => Error::Protocol("a line is not in UTF-8".to_owned()),
+        _ => Error::from(error),
+    })?;
     if read > 0 && line.ends_with('\n') {
         line.pop();
         return Ok(harmless(line));

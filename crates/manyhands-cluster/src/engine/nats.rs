@@ -105,7 +105,8 @@ impl Connection {
         let (urgent, before) = mpsc::unbounded_channel();
         runtime.spawn(publish(client.clone(), before, messages));
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-        let build: String = build.chars().map(plain).collect();
+        // Of builds that begin alike, the driver refuses the other's workers.
+        let build: String = build.chars().map(plain).take(NAME_CHARS_MAX).collect();
         Ok(Self {
             own: name.unwrap_or_else(|| client.new_inbox().replace('.', "-")),
             runtime,

@@ -135,6 +135,10 @@ fn run_those_of_nats() {
         nats::a_body_may_begin_and_reads_nothing,
     );
     test(
+        "workers of a build with a long name are found through NATS",
+        nats::a_build_may_have_a_long_name,
+    );
+    test(
         "programs of tokio may begin",
         nats::programs_of_tokio_may_begin,
     );

@@ -1,6 +1,9 @@
 //! Workers that hear of their driver through a NATS server, which may be killed.
 
-use crate::children::{Ended, ends};
+use crate::{
+    children::{Ended, ends, output},
+    programs::{SUM, program, sum_elsewhere},
+};
 use manyhands::time;
 use manyhands_cluster::{Broadcast, Cluster, ClusterError, remote};
 use nix::{
@@ -122,6 +125,15 @@ pub(crate) fn a_body_may_begin_and_reads_nothing() {
     assert_eq!(hasty.call(begins), Ok(true));
     let reads = remote!([] || -> usize { io::stdin().read_to_string(&mut String::new()).unwrap() });
     assert_eq!(hasty.call(reads), Ok(0));
+}
+
+pub(crate) fn a_build_may_have_a_long_name() {
+    let machines = Machines::start(0);
+    let name = "long ".repeat(2_000);
+    let _worker = Ended::start(worker(&machines.address()).env("MANYHANDS_BUILD", &name));
+    let mut driver = program(SUM, &machines.address());
+    let printed = output(driver.env("MANYHANDS_BUILD", &name)).stdout;
+    assert_eq!(String::from_utf8(printed).unwrap(), sum_elsewhere());
 }
 
 pub(crate) fn programs_of_tokio_may_begin() {

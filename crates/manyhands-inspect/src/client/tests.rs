@@ -128,6 +128,14 @@ fn counts_that_no_program_has_are_as_many_as_can_be() {
     assert_eq!(view.groups_left_out, usize::MAX);
 }
 
+#[test]
+fn bytes_that_are_no_text_are_not_this_protocol() {
+    let (here, mut there) = UnixStream::pair().unwrap();
+    there.write_all(b"{\"manyhands_inspect\":\xff}\n").unwrap();
+    let error = Client::over(here, LIMIT).unwrap_err();
+    assert!(matches!(error, Error::Protocol(_)), "{error}");
+}
+
 /// What a client sends to a program that answers with these lines.
 fn sent(answer: &str, ask: impl FnOnce(&mut Client)) -> String {
     let (here, mut there) = UnixStream::pair().unwrap();
