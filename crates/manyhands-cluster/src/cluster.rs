@@ -50,10 +50,10 @@ use std::{
 /// It should be the first line of `main`: what stands before it happens in each worker too.
 ///
 /// # Errors
-/// [`ClusterError::Configuration`] if the variable says something else; [`ClusterError::Start`] if a worker cannot be
-/// started, or the server does not answer; [`ClusterError::KeyRefused`], [`ClusterError::CertificateRefused`] and
-/// [`ClusterError::NotEncrypted`] if the server's or this end's proof of who it is does not do;
-/// [`ClusterError::DuplicateFunction`] if the program's functions cannot be told apart.
+/// [`ClusterError::Configuration`] if the variable says something else, or `MANYHANDS_ROLE` does not go with it;
+/// [`ClusterError::Start`] if a worker cannot be started, or the server does not answer; [`ClusterError::KeyRefused`],
+/// [`ClusterError::CertificateRefused`] and [`ClusterError::NotEncrypted`] if the server's or this end's proof of who it is does
+/// not do; [`ClusterError::DuplicateFunction`] if the program's functions cannot be told apart.
 ///
 /// # Examples
 /// ```
@@ -73,19 +73,21 @@ pub fn init() -> Result<Cluster, ClusterError> {
     function::check()?;
     let text = env::var_os(VARIABLE).unwrap_or_default();
     let text = text.to_string_lossy();
-    match setting(&text).map_err(of_variable)? {
-        Setting::Local => Ok(Cluster::local()),
-        Setting::Processes(workers) => Cluster::processes(workers),
+    let setting = setting(&text).map_err(of_variable)?;
+    let role = env::var_os("MANYHANDS_ROLE").filter(|role| !role.is_empty());
+    match (setting, role) {
+        (Setting::Local, None) => Ok(Cluster::local()),
+        (Setting::Processes(workers), None) => Cluster::processes(workers),
         #[cfg(feature = "nats")]
-        Setting::Nats(address) => match env::var_os("MANYHANDS_ROLE") {
-            None => Cluster::nats(&address),
-            Some(role) if role == "worker" => worker::nats::serve(&address),
-            Some(role) => Err(ClusterError::Configuration {
-                reason: format!(
-                    "MANYHANDS_ROLE is {role:?}: it is 'worker', or not set in a driver"
-                ),
-            }),
-        },
+        (Setting::Nats(address), None) => Cluster::nats(&address),
+        #[cfg(feature = "nats")]
+        (Setting::Nats(address), Some(role)) if role == "worker" => worker::nats::serve(&address),
+        // One that shall work for others must not do all of it by itself.
+        (_, Some(role)) => Err(ClusterError::Configuration {
+            reason: format!(
+                "MANYHANDS_ROLE is {role:?}: only 'worker' is one, where {VARIABLE} is the address of a NATS server"
+            ),
+        }),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Programs that are started, and what is left of them.
 
-use crate::children::{Ended, ends, output};
+use crate::children::{self, Ended, ends, output};
 use manyhands::time;
 use manyhands_cluster::{Cluster, remote};
 use nix::{sys::signal::kill, unistd::Pid};
@@ -56,6 +56,12 @@ pub(crate) fn a_wrong_variable_is_refused() {
         text.starts_with("error: MANYHANDS_CLUSTER: 'many'"),
         "{text}"
     );
+    // Who shall be a worker does not do the driver's work.
+    for variable in ["", "local:2"] {
+        let output = children::output(program(SUM, variable).env("MANYHANDS_ROLE", "worker"));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.starts_with("error: MANYHANDS_ROLE"), "{text}");
+    }
 }
 
 pub(crate) fn what_bodies_print_is_apart() {
