@@ -6,41 +6,43 @@
 use crate::engine::{Consumer, Ending};
 use crate::parallel::source::OwnedItems;
 use crate::query::gather::gather;
+use crate::query::op::flat_op::{FlatOp, Flattened};
 use crate::query::{AdaptItem, ConsumerAdapter, Items, Pipeline, Query, QueryRun, Unordered};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::iter;
 use std::ops::Range;
 
-/// See [`Query::take_any`], if it `TAKES`, and [`Query::skip_any`].
-struct AnyPart<P, const TAKES: bool> {
+/// See [`Query::take_any`].
+struct TakeAny<P> {
     base: P,
-    claims: Claims<TAKES>,
+    claims: Claims,
 }
 
-struct Claims<const TAKES: bool> {
-    /// How many items are still to be taken, or skipped.
-    left: AtomicUsize,
-    /// The end of the highest block of this step.
-    reached: AtomicU64,
-}
+/// See [`Query::skip_any`].
+struct SkipAny(Claims);
 
-impl<const TAKES: bool> Claims<TAKES> {
+/// How many items are still to be taken, or skipped.
+struct Claims(AtomicUsize);
+
+impl Claims {
     /// Claims one; false if there is none.
     #[inline]
     fn claim(&self) -> bool {
-        let (left, next) = (&self.left, |left: usize| left.checked_sub(1));
+        let (left, next) = (&self.0, |left: usize| left.checked_sub(1));
         // Relaxed, both: see the file's header.
         let claimed = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
         claimed.is_ok()
     }
 
-    /// Whether no more items are wanted.
-    fn is_over(&self) -> bool {
+    /// Whether none is left.
+    #[inline]
+    fn are_over(&self) -> bool {
         // Relaxed: see the file's header.
-        TAKES && self.left.load(Ordering::Relaxed) == 0
+        self.0.load(Ordering::Relaxed) == 0
     }
 }
 
-impl<P: Pipeline, const TAKES: bool> Pipeline for AnyPart<P, TAKES> {
+impl<P: Pipeline> Pipeline for TakeAny<P> {
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
 
@@ -50,16 +52,16 @@ impl<P: Pipeline, const TAKES: bool> Pipeline for AnyPart<P, TAKES> {
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        if self.claims.is_over() {
+        if self.claims.are_over() {
             return 0;
         }
-        self.claims.reached = AtomicU64::new(0);
-        let mut consumer = ConsumerAdapter(consumer, &self.claims);
+        let reached = AtomicU64::new(0);
+        let taking = Taking(&self.claims, &reached);
+        let mut consumer = ConsumerAdapter(consumer, &taking);
         let count = self.base.drive(most, &mut consumer, run);
-        if self.claims.is_over() {
-            // The positions after these were not run, but the positions that follow must still run. Relaxed: every
-            // runner has left.
-            count.min(self.claims.reached.load(Ordering::Relaxed))
+        if self.claims.are_over() {
+            // The positions after these were not run, but the positions that follow must still run.
+            count.min(reached.into_inner())
         } else {
             count
         }
@@ -70,12 +72,14 @@ impl<P: Pipeline, const TAKES: bool> Pipeline for AnyPart<P, TAKES> {
     }
 
     fn explain(&self) -> String {
-        let name = if TAKES { "take_any" } else { "skip_any" };
-        format!("{}, {name}", self.base.explain())
+        format!("{}, take_any", self.base.explain())
     }
 }
 
-impl<T, const TAKES: bool> AdaptItem<T> for Claims<TAKES> {
+/// Gives the items that are claimed, and notes where the highest block of this step ends.
+struct Taking<'a>(&'a Claims, &'a AtomicU64);
+
+impl<T> AdaptItem<T> for Taking<'_> {
     type Output = T;
 
     fn alter<C: Consumer<T>>(
@@ -85,24 +89,29 @@ impl<T, const TAKES: bool> AdaptItem<T> for Claims<TAKES> {
         positions: Range<u64>,
         mut items: impl Iterator<Item = T>,
     ) {
-        if !TAKES {
-            let rest = items.skip_while(|_| self.claim());
-            return consumer.consume(runner, positions, rest);
-        }
         // Relaxed: read after every runner has left.
-        self.reached.fetch_max(positions.end, Ordering::Relaxed);
-        let claimed = std::iter::from_fn(|| {
-            // Checked first, so that no unneeded item is made. Relaxed: see the file's header.
-            if self.left.load(Ordering::Relaxed) == 0 {
+        self.1.fetch_max(positions.end, Ordering::Relaxed);
+        let claimed = iter::from_fn(|| {
+            // Checked first, so that no unneeded item is made.
+            if self.0.are_over() {
                 return None;
             }
-            items.next().filter(|_| self.claim())
+            items.next().filter(|_| self.0.claim())
         });
         consumer.consume(runner, positions, claimed);
     }
 
     fn end(&self, end: u64) -> u64 {
-        if self.is_over() { 0 } else { end }
+        if self.0.are_over() { 0 } else { end }
+    }
+}
+
+impl<T: Send> FlatOp<T> for SkipAny {
+    type Output = T;
+    const NAME: &'static str = "skip_any";
+
+    fn expand<I: Iterator<Item = T>>(&self, _start: u64, items: I) -> impl Iterator<Item = T> {
+        items.skip_while(|_| self.0.claim())
     }
 }
 
@@ -117,7 +126,8 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Unordered, E> {
     /// ```
     #[doc(alias = "Take")]
     pub fn take_any(self, count: usize) -> Query<'a, impl Pipeline<Item = P::Item>, Unordered, E> {
-        self.any_part::<true>(count)
+        let claims = Claims(AtomicUsize::new(count));
+        self.with(|base| TakeAny { base, claims })
     }
 
     /// All but some `count` items, in no defined choice.
@@ -129,17 +139,7 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Unordered, E> {
     /// ```
     #[doc(alias = "Skip")]
     pub fn skip_any(self, count: usize) -> Query<'a, impl Pipeline<Item = P::Item>, Unordered, E> {
-        self.any_part::<false>(count)
-    }
-
-    fn any_part<const TAKES: bool>(
-        self,
-        count: usize,
-    ) -> Query<'a, AnyPart<P, TAKES>, Unordered, E> {
-        let claims = Claims {
-            left: AtomicUsize::new(count),
-            reached: AtomicU64::new(0),
-        };
-        self.with(|base| AnyPart { base, claims })
+        let claims = Claims(AtomicUsize::new(count));
+        self.with(|base| Flattened(base, SkipAny(claims)))
     }
 }
