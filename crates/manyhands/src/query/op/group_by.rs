@@ -3,7 +3,7 @@
 //! Groups of an ordered query come in the order of their first items; the items of a group keep their order.
 
 use crate::engine::Ending;
-use crate::query::hash::groups::Groups;
+use crate::query::gather::into_vec;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::Gather;
 use crate::query::hash::table::{GroupEntry, Table};
@@ -227,11 +227,11 @@ pub struct Lookup<K, T> {
 
 impl<K: Hash + Eq, T> Lookup<K, T> {
     /// Of groups whose keys differ.
-    fn of_groups(all: Vec<(K, Vec<T>)>) -> Self {
+    fn of_groups(all: Vec<Group<K, T>>) -> Self {
         let secret = Secret::new();
         let mut groups = Table::with_capacity(all.len());
-        for (key, group) in all {
-            let hash = secret.hash(&key);
+        for Group { key, items } in all {
+            let (hash, group) = (secret.hash(&key), items);
             groups.insert(GroupEntry { key, group, hash });
         }
         Self { groups, secret }
@@ -375,12 +375,8 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self,
         key: impl Fn(&P::Item) -> K + Send + Sync,
     ) -> E::Output<Lookup<K, P::Item>> {
-        let (pipeline, run) = self.into_run();
-        let split = move |item: P::Item| Some((key(&item), item));
-        let make = |key: K, listed: Listed<P::Item>| (key, listed.into_items());
-        let groups = Groups::new(split, KeepAll, pipeline.positions_left());
-        let groups = groups.gather(pipeline, O::IS_KEPT, &run, make);
-        let lookup = (!run.is_cancelled()).then(|| Lookup::of_groups(groups));
+        let (pipeline, run) = self.group_by(key).into_run();
+        let lookup = into_vec(pipeline, &run).map(Lookup::of_groups);
         run.ending.conclude(lookup)
     }
 }
