@@ -1,7 +1,8 @@
 //! All failures of one call whose bodies can fail.
 
 use crate::cancel::Cancelled;
-use crate::job::{PanicPayload, Payload};
+use crate::job::{PanicPayload, Payload, catch};
+use crate::parallel::LoopState;
 use crate::sync::{Mutex, into_inner, lock};
 use std::error::Error;
 use std::fmt;
@@ -145,6 +146,21 @@ impl<E> Gathered<E> {
     #[cold]
     fn note(&self, position: u64, failure: Failure<E>) {
         lock(&self.0).push((position, failure));
+    }
+
+    /// Runs a body, and records how it has failed if it has: then no more bodies start.
+    #[inline]
+    pub(crate) fn attempt<T>(
+        &self,
+        state: &LoopState,
+        position: u64,
+        body: impl FnOnce() -> Result<T, E>,
+    ) -> Option<T> {
+        let value = self.sort_out(position, catch(body));
+        if value.is_none() {
+            state.note_failure();
+        }
+        value
     }
 
     /// `value` if nothing failed.

@@ -1,8 +1,6 @@
 //! Loops for their effects: plain, with control, with state for each runner, with bodies that fail.
 
 use crate::engine::{Consumer, Ending, HelperPolicy};
-use crate::job::catch;
-use crate::parallel::map::Mapping;
 use crate::parallel::source::{Feed, Source};
 use crate::parallel::{
     Both, Control, Failures, Gathered, LocalOptions, LoopState, Options, Outcome,
@@ -199,10 +197,8 @@ where
     ) -> Result<Outcome, Failures<Err>> {
         let gathered = Gathered::new();
         let outcome = self.run(source, |item, position, control, local| {
-            let result = catch(|| body(item, control, local));
-            if gathered.sort_out(position, result).is_none() {
-                control.state.note_failure();
-            }
+            let body = || body(item, control, local);
+            gathered.attempt(control.state, position, body);
         });
         // First: the compiler leaks what is returned if a drop panics after that.
         drop(body);
@@ -216,23 +212,17 @@ where
         body: impl Fn(S::Item, u64, &Control<'_>, &mut L) + Sync,
     ) -> Outcome {
         let (ending, state) = (self.options.ending, LoopState::new());
-        let mut mapping = Mapping {
-            body: |position, item, local: &mut L| {
-                let control = Control {
-                    state: &state,
-                    position,
-                    token: ending.token(),
-                };
-                body(item, position, &control, local);
-                Some(())
-            },
-            consumer: &mut ForEach::new(drop),
-            watch: Both(ending, &state),
-            init: &self.init,
-            finish: &self.finish,
+        let body = |position, item, local: &mut L| {
+            let control = Control {
+                state: &state,
+                position,
+                token: ending.token(),
+            };
+            body(item, position, &control, local);
+            Some(())
         };
-        let feed = source.into_feed();
-        feed.drive(&mut mapping, &self.options.plan(), ending.token());
+        let (feed, watch) = (source.into_feed(), Both(ending, &state));
+        self.give(feed, watch, body, &mut ForEach::new(drop));
         state.outcome()
     }
 }

@@ -3,7 +3,7 @@
 //! Unsafe: several threads write results in place.
 
 use crate::engine::{Consumer, Ending, Watch};
-use crate::job::{abort, catch};
+use crate::job::abort;
 use crate::parallel::ordered_collect::OrderedCollect;
 use crate::parallel::source::{Feed, Source};
 use crate::parallel::{Both, Failures, Gathered, LocalOptions, LoopState, Options};
@@ -264,36 +264,14 @@ pub(crate) fn collect<S: Source, R: Send, L, E: Ending>(
     body: impl Fn(u64, S::Item, &mut L) -> Option<R> + Sync,
 ) -> Option<Vec<R>> {
     let feed = source.into_feed();
-    let (plan, token) = (local.options.plan(), local.options.ending.token());
-    let (init, finish) = (&local.init, &local.finish);
     if let Some(len) = feed.len_hint() {
         let mut filling = Filling::new(len);
-        let mut mapping = Mapping {
-            body,
-            consumer: &mut filling,
-            watch,
-            init,
-            finish,
-        };
-        feed.drive(&mut mapping, &plan, token);
-        let complete = mapping.watch.end() == u64::MAX;
-        // First, with the body: the compiler leaks what is returned if a drop panics after that.
-        drop(mapping);
+        let complete = local.give(feed, watch, body, &mut filling);
         // SAFETY: it was driven over `len` positions, each once.
         return complete.then(|| unsafe { filling.take_vec(len) });
     }
     let mut collecting = OrderedCollect::new(None);
-    let mut mapping = Mapping {
-        body,
-        consumer: &mut collecting,
-        watch,
-        init,
-        finish,
-    };
-    feed.drive(&mut mapping, &plan, token);
-    let complete = mapping.watch.end() == u64::MAX;
-    // As above.
-    drop(mapping);
+    let complete = local.give(feed, watch, body, &mut collecting);
     complete.then(|| collecting.into_vec())
 }
 
@@ -335,6 +313,28 @@ where
     Finish: Fn(L) + Sync,
     E: Ending,
 {
+    /// Gives a consumer what a body makes of each item, until the watch ends that. Whether it has not.
+    #[inline]
+    #[track_caller]
+    pub(super) fn give<F: Feed, R>(
+        &self,
+        feed: F,
+        watch: impl Watch,
+        body: impl Fn(u64, F::Item, &mut L) -> Option<R> + Sync,
+        consumer: &mut impl Consumer<R>,
+    ) -> bool {
+        let mut mapping = Mapping {
+            body,
+            consumer,
+            watch,
+            init: &self.init,
+            finish: &self.finish,
+        };
+        let (plan, token) = (self.options.plan(), self.options.ending.token());
+        feed.drive(&mut mapping, &plan, token);
+        mapping.watch.end() == u64::MAX
+    }
+
     /// As [`map`](crate::parallel::map()), with bodies that get their runner's state.
     ///
     /// # Panics
@@ -394,11 +394,7 @@ where
         let ending = self.options.ending;
         let watch = Both(ending, &state);
         let results = collect(source, self, watch, |position, item, local| {
-            let result = gathered.sort_out(position, catch(|| body(item, local)));
-            if result.is_none() {
-                state.note_failure();
-            }
-            result
+            gathered.attempt(&state, position, || body(item, local))
         });
         // As in `collect`.
         drop(body);

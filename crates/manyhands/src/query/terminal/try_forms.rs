@@ -1,7 +1,6 @@
 //! Queries for their effects, and queries that end in bodies which can fail: every failure before the stop is reported.
 
 use crate::engine::{Consumer, Ending};
-use crate::job::catch;
 use crate::parallel::for_each::ForEach;
 use crate::parallel::map::Mapping;
 use crate::parallel::ordered_collect::OrderedCollect;
@@ -86,13 +85,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         let (mut pipeline, run) = self.into_run();
         let mut consumer = consumer(pipeline.positions_left());
         let mut attempting = Mapping {
-            body: |position, item, (): &mut ()| {
-                let result = gathered.sort_out(position, catch(|| body(item)));
-                if result.is_none() {
-                    state.note_failure();
-                }
-                result
-            },
+            body: |position, item, (): &mut ()| gathered.attempt(&state, position, || body(item)),
             consumer: &mut consumer,
             watch: &state,
             init: &|| (),
