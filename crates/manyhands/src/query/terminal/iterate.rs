@@ -9,7 +9,7 @@ use crate::engine::Ending;
 use crate::job::{Payload, wake_by_ref};
 use crate::parallel::poll_stream::PollStream;
 use crate::parallel::{AsyncOptions, AsyncResults, from_stream};
-use crate::query::terminal::steps::{Given, Steps};
+use crate::query::terminal::steps::{Iter, Steps};
 use crate::query::{Order, Pipeline, Query};
 use crate::recording::Site;
 use crate::runtime::Runtime;
@@ -23,34 +23,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::vec;
 
-/// A query's items, one by one; made by [`Query::into_iter`].
-#[must_use = "iterators are lazy"]
-pub struct Iter<'a, P: Pipeline, E> {
-    steps: Steps<'a, P, E>,
-    given: Given<P::Item, E>,
-}
-
-impl<P: Pipeline, E: Ending> Iterator for Iter<'_, P, E> {
-    type Item = E::Output<P::Item>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        self.given.next(|| {
-            let run = self.steps.run;
-            self.steps.next(&run)
-        })
-    }
-}
-
-impl<P: Pipeline, E> fmt::Debug for Iter<'_, P, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.given.debug(&mut f.debug_struct("Iter"))
-    }
-}
-
 impl<'a, P: Pipeline, O: Order, E: Ending> IntoIterator for Query<'a, P, O, E> {
     type Item = E::Output<P::Item>;
-    type IntoIter = Iter<'a, P, E>;
+    type IntoIter = Iter<P::Item, E, Steps<'a, P, E>>;
 
     /// The items on the calling thread, in order; of a query that can be cancelled results, the last of which is the
     /// error. Workers make them in steps of up to some thousand, when there are
@@ -74,12 +49,9 @@ impl<'a, P: Pipeline, O: Order, E: Ending> IntoIterator for Query<'a, P, O, E> {
     /// assert_eq!(squares.take(2).collect::<Vec<_>>(), [4, 9]); // the rest is not made
     /// ```
     #[track_caller]
-    fn into_iter(self) -> Iter<'a, P, E> {
+    fn into_iter(self) -> Self::IntoIter {
         let (pipeline, run) = self.into_run();
-        Iter {
-            steps: Steps::new(pipeline, run),
-            given: Given::new(run.ending),
-        }
+        Iter::new(Steps::new(pipeline, run), run.ending)
     }
 }
 

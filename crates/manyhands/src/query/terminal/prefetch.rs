@@ -14,12 +14,11 @@ use crate::channel::{self, Receiver, Sender};
 use crate::engine::Ending;
 use crate::job::{Payload, catch, contain};
 use crate::query::terminal::iterate::Unwanted;
-use crate::query::terminal::steps::{Given, Steps};
+use crate::query::terminal::steps::{Iter, Steps};
 use crate::query::{Order, Pipeline, Query, drop_then};
 use crate::runtime::fork_join::scope;
 use crate::runtime::{Runtime, Scope};
 use crate::sync::{Mutex, lock};
-use std::fmt;
 use std::panic::resume_unwind;
 
 impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
@@ -57,11 +56,9 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     pub fn with_iter<R>(self, body: impl FnOnce(Prefetch<'_, P::Item, E>) -> R) -> R {
         let (pipeline, run) = self.into_run();
         let mut steps = Steps::new(pipeline, run);
-        let given = Given::new(run.ending);
         if steps.is_one_step() {
             // There is nothing to make ahead.
-            let more = &mut || steps.next(&run);
-            let result = body(Prefetch { given, more });
+            let result = body(Iter::new(&mut || steps.next(&run), run.ending));
             return drop_then(steps, result);
         }
         let unwanted = TokenSource::new();
@@ -80,8 +77,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
                 steps: Some(steps),
             };
             let unwanted = Unwanted(unwanted);
-            let more = &mut || taker.next_step();
-            let result = body(Prefetch { given, more });
+            let result = body(Iter::new(&mut || taker.next_step(), run.ending));
             drop(unwanted);
             drop_then(taker, result)
         });
@@ -90,27 +86,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
 }
 
 /// A query's items, made ahead by workers; passed to the body by [`Query::with_iter`].
-#[must_use = "iterators are lazy"]
-pub struct Prefetch<'a, T, E> {
-    given: Given<T, E>,
-    /// Gives the items of the next step.
-    more: &'a mut dyn FnMut() -> Option<Vec<T>>,
-}
-
-impl<T, E: Ending> Iterator for Prefetch<'_, T, E> {
-    type Item = E::Output<T>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        self.given.next(&mut *self.more)
-    }
-}
-
-impl<T, E> fmt::Debug for Prefetch<'_, T, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.given.debug(&mut f.debug_struct("Prefetch"))
-    }
-}
+pub(crate) type Prefetch<'a, T, E> = Iter<T, E, &'a mut dyn FnMut() -> Option<Vec<T>>>;
 
 /// The caller's side.
 struct Taker<'s, 'scope, 'a, P: Pipeline, E> {
@@ -125,7 +101,7 @@ struct Taker<'s, 'scope, 'a, P: Pipeline, E> {
 type Channel<T> = (Sender<T>, Receiver<T>);
 
 impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Ending + 'scope> Taker<'_, 'scope, 'a, P, E> {
-    /// The items of the next step. Not called again after the last one, nor after a panic; see [`Given`].
+    /// The items of the next step. Not called again after the last one, nor after a panic; see [`Iter`].
     fn next_step(&mut self) -> Option<Vec<P::Item>> {
         let (steps, items) = match self.steps.take() {
             Some(steps) => self.exchange.make(steps),

@@ -1,6 +1,7 @@
-//! A query's items step by step, so that only a few are in memory at once.
+//! A query's items step by step, so that only a few are in memory at once, and the iterator that gives the items of steps one by
+//! one.
 //!
-//! Not here: when a step is requested (`iterate.rs`, `prefetch.rs`).
+//! Not here: when a step is made (`iterate.rs`, `prefetch.rs`).
 
 use crate::engine::Ending;
 use crate::parallel::ordered_collect::OrderedCollect;
@@ -9,7 +10,8 @@ use crate::sync::clock;
 use std::{fmt, mem, vec};
 
 /// Makes a query's items step by step.
-pub(super) struct Steps<'a, P, E> {
+#[expect(missing_debug_implementations, reason = "users cannot name it")]
+pub struct Steps<'a, P, E> {
     /// `None` after the last step.
     pipeline: Option<P>,
     pub(super) run: QueryRun<'a, E>,
@@ -89,42 +91,54 @@ impl<'a, P: Pipeline, E: Ending> Steps<'a, P, E> {
     }
 }
 
-/// Gives the items of steps one by one, until the query is cancelled.
-pub(super) struct Given<T, E> {
+/// A query's items, one by one, until it is cancelled; made by [`Query::into_iter`](crate::query::Query), and passed to the
+/// body by [`Query::with_iter`](crate::query::Query::with_iter).
+#[must_use = "iterators are lazy"]
+pub struct Iter<T, E, M> {
+    more: M,
     ending: E,
     ready: vec::IntoIter<T>,
     is_over: bool,
 }
 
-impl<T, E: Ending> Given<T, E> {
-    pub(super) fn new(ending: E) -> Self {
+/// What makes the items of one step after another.
+pub trait MakeSteps<T> {
+    /// The items of the next step that has some; `None` after the last.
+    fn next_step(&mut self) -> Option<Vec<T>>;
+}
+
+impl<P: Pipeline, E: Ending> MakeSteps<P::Item> for Steps<'_, P, E> {
+    fn next_step(&mut self) -> Option<Vec<P::Item>> {
+        let run = self.run;
+        self.next(&run)
+    }
+}
+
+impl<T> MakeSteps<T> for &mut dyn FnMut() -> Option<Vec<T>> {
+    fn next_step(&mut self) -> Option<Vec<T>> {
+        self()
+    }
+}
+
+impl<T, E: Ending, M: MakeSteps<T>> Iter<T, E, M> {
+    pub(super) fn new(more: M, ending: E) -> Self {
         Self {
+            more,
             ending,
             ready: Vec::new().into_iter(),
             is_over: false,
         }
     }
 
-    /// The next item; `more` gives the next step's.
-    #[inline]
-    pub(super) fn next(&mut self, more: impl FnOnce() -> Option<Vec<T>>) -> Option<E::Output<T>> {
-        if self.ending.end() > 0
-            && let Some(item) = self.ready.next()
-        {
-            return Some(E::complete(item));
-        }
-        self.next_step(more)
-    }
-
     #[cold]
-    fn next_step(&mut self, more: impl FnOnce() -> Option<Vec<T>>) -> Option<E::Output<T>> {
+    fn next_step(&mut self) -> Option<E::Output<T>> {
         // Over also when it panics.
         if mem::replace(&mut self.is_over, true) {
             return None;
         }
         // Empty unless the query is cancelled.
         self.ready = Vec::new().into_iter();
-        let items = more();
+        let items = self.more.next_step();
         if self.ending.end() == 0 {
             return Some(self.ending.conclude(None));
         }
@@ -134,10 +148,23 @@ impl<T, E: Ending> Given<T, E> {
     }
 }
 
-impl<T, E> Given<T, E> {
-    /// As fields of the structure that holds it.
-    pub(super) fn debug(&self, fields: &mut fmt::DebugStruct<'_, '_>) -> fmt::Result {
-        fields
+impl<T, E: Ending, M: MakeSteps<T>> Iterator for Iter<T, E, M> {
+    type Item = E::Output<T>;
+
+    #[inline]
+    fn next(&mut self) -> Option<E::Output<T>> {
+        if self.ending.end() > 0
+            && let Some(item) = self.ready.next()
+        {
+            return Some(E::complete(item));
+        }
+        self.next_step()
+    }
+}
+
+impl<T, E, M> fmt::Debug for Iter<T, E, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iter")
             .field("ready", &self.ready.len())
             .field("is_over", &self.is_over)
             .finish_non_exhaustive()
