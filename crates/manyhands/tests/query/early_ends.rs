@@ -219,6 +219,37 @@ fn sources_longer_than_anybody_can_wait_for_end_early() {
 
 /// Where an iterator's last block is cut depends on time, so the test tries many lengths.
 #[test]
+fn a_deterministic_search_looks_at_nothing_behind_a_match_of_a_lone_runner() {
+    within_limit(|| {
+        for len in [100, 1_000, 100_000, u64::MAX] {
+            let looks = AtomicUsize::new(0);
+            let query = || {
+                let all = (0..len).into_par_query().deterministic();
+                all.degree_of_parallelism(1).unwrap()
+            };
+            let is_sought = |n: u64| {
+                looks.fetch_add(1, Ordering::Relaxed);
+                n == 10
+            };
+            let looked = |what: &str| {
+                assert_eq!(looks.swap(0, Ordering::Relaxed), 11, "{what} of {len}");
+            };
+            assert!(query().any(is_sought));
+            looked("any");
+            assert!(!query().all(|n| !is_sought(n)));
+            looked("all");
+            assert_eq!(query().find(|n| is_sought(*n)), Some(10));
+            looked("find");
+            assert_eq!(query().position(is_sought), Some(10));
+            looked("position");
+            let failed: Option<Vec<u64>> = query().map(|n| (!is_sought(n)).then_some(n)).collect();
+            assert_eq!(failed, None);
+            looked("collect");
+        }
+    });
+}
+
+#[test]
 fn what_follows_an_iterator_is_taken_from_its_beginning_and_no_further() {
     within_limit(|| {
         for setting in settings() {

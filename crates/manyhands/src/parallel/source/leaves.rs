@@ -57,8 +57,8 @@ unsafe impl<S: Indexed> Indexed for Leaves<'_, S> {
     }
 }
 
-/// The numbers of some leaves. Leaves that are never asked for, because a leaf before them has panicked, are
-/// discarded.
+/// The numbers of some leaves. Leaves that are never asked for, because one before them has panicked or nothing behind it is
+/// wanted, are discarded.
 struct Given<'a, S: Indexed> {
     leaves: &'a Leaves<'a, S>,
     numbers: Range<u64>,
@@ -97,12 +97,16 @@ impl<S: Indexed, C: Consumer<S::Item>> Consumer<u64> for ByLeaf<'_, S, C> {
     fn consume<I: Iterator<Item = u64>>(
         &self,
         runner: &mut C::Runner,
-        _leaves: Range<u64>,
-        leaves: I,
+        numbers: Range<u64>,
+        mut leaves: I,
     ) {
-        for leaf in leaves {
+        for leaf in numbers {
             let (start, end) = (self.leaves.first_of(leaf), self.leaves.first_of(leaf + 1));
-            // SAFETY: the engine gives each leaf once.
+            // Looked at before each leaf, because a block may have very many.
+            if start >= self.consumer.end() || leaves.next().is_none() {
+                return;
+            }
+            // SAFETY: the engine gives each leaf once, and this one was taken.
             let items = unsafe { self.leaves.source.block(start, end) };
             self.consumer.consume(runner, start..end, items);
         }
