@@ -1,27 +1,23 @@
 //! What the thread in a slot executes, one job on top of another.
 //!
 //! A thread waits in one job, and helps with another meanwhile. Each level has a record: a serial number, odd while an
-//! execution runs, the latch that its waiter waits at, and the latch that it waits at itself. So a waiter finds what
-//! runs for it, and what that waits for in turn, however deep that is.
+//! execution runs, and who waits for it: a latch, and the [`Place`] of the frame that waits there.
 //!
-//! The deque of a slot is empty whenever its thread takes work from elsewhere, so all that is in it while such a job
-//! runs was pushed by that job. A thief that checks *after* its steal that the execution still runs has taken a part of
-//! it: the record ends before the thread pushes anything else, and the steal makes visible what came before the push.
+//! A job is a *part* of an execution if a frame on top of that waits for it, or will: the execution cannot end before. So
+//! the place says it all: it is in the execution's slot, and higher. What runs elsewhere for such a frame is a part, too, with
+//! its own parts, however long that chain is.
 //!
-//! When that job has ended, closures of scopes may be left there, which the thread runs next. The execution of one names
-//! its latch only if all that is left is awaited at the same latch. So a thief has taken a part of that, too.
-//!
-//! What an execution waits for, and what those on top of it wait for, is a part of it too: it cannot end before. A latch
-//! that was read there is of a frame above the execution's, because each wait takes its latch's name back, and stays so
-//! while the execution runs, whatever else has the same place in that frame by then.
+//! Places of frames that have gone say nothing. But who has a job in its hands, not performed, knows that the frame that waits
+//! for it is there; if an execution below that frame still runs, then that is the one which was found, and the job is a
+//! part of it.
 //!
 //! The records lie in segments, each twice as long as the one before. A segment is made when it is needed for the first
 //! time, and kept.
 //!
 //! # Threads
-//! The thread in the slot calls `begin`, `set_awaits` and `end`; any thread may call the others.
+//! The thread in the slot calls `begin` and `end`; any thread may call the others.
 
-use crate::job::Awaited;
+use crate::job::{Awaited, Place};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -37,10 +33,8 @@ struct Record {
     /// Odd while the execution runs.
     serial: AtomicU64,
     latch: AtomicUsize,
-    /// The slot of the waiter, plus one; 0: none.
-    waiter: AtomicUsize,
-    /// The latch at which the execution itself waits; 0: it runs.
-    awaits: AtomicUsize,
+    /// A [`Place`].
+    waiter: AtomicU64,
 }
 
 /// An execution that ran when it was found.
@@ -62,8 +56,15 @@ impl Execution {
 pub(crate) struct Link {
     pub(crate) slot: usize,
     pub(crate) execution: Execution,
-    /// The link whose thread waits for it; `None`: the one that searches.
-    pub(crate) waiter: Option<usize>,
+    /// The link that it is a part of; `None`: the thread that searches waits for it.
+    pub(crate) whole: Option<usize>,
+}
+
+impl Link {
+    /// Whether a frame in `place` is on top of this execution, if that runs.
+    pub(crate) fn carries(&self, place: Place) -> bool {
+        place.slot() == Some(self.slot) && place.level() > self.execution.level
+    }
 }
 
 impl Executions {
@@ -75,7 +76,9 @@ impl Executions {
         };
         // Relaxed, all: only this thread writes; a reader that sees an old serial discards what it has read.
         record.latch.store(awaited.latch, Ordering::Relaxed);
-        record.waiter.store(awaited.slot, Ordering::Relaxed);
+        record
+            .waiter
+            .store(awaited.waiter.to_bits(), Ordering::Relaxed);
         let serial = record.serial.load(Ordering::Relaxed);
         // Release: who sees the serial sees the rest.
         record.serial.store(serial + 1, Ordering::Release);
@@ -92,20 +95,11 @@ impl Executions {
         record.serial.store(serial + 1, Ordering::Release);
     }
 
-    /// The thread in the slot: the execution at `level`, its newest, waits at `latch`; 0: not any more.
-    pub(crate) fn set_awaits(&self, level: usize, latch: usize) {
-        if let Some(record) = self.record(level) {
-            // Release: what was executed before is visible to who follows this.
-            record.awaits.store(latch, Ordering::Release);
-        }
-    }
-
-    /// The lowest execution here that is part of what is waited for at `latch`.
-    pub(crate) fn find(&self, latch: usize) -> Option<Execution> {
-        self.running().find_map(|(execution, record)| {
-            // Relaxed: `runs` decides.
-            (record.latch.load(Ordering::Relaxed) == latch).then_some(execution)
-        })
+    /// The lowest execution here of whose waiter this holds.
+    pub(crate) fn find(&self, is_sought: impl Fn(Awaited) -> bool) -> Option<Execution> {
+        let mut running = self.running();
+        let found = running.find(|(_, record)| is_sought(record.awaited()));
+        found.map(|(execution, _)| execution)
     }
 
     /// Whether `execution`, found here, still runs.
@@ -115,23 +109,13 @@ impl Executions {
             .is_some_and(|record| record.serial.load(Ordering::Acquire) == execution.serial)
     }
 
-    /// The latches at which `execution`, found here, and those on top of it wait; none once it has ended.
-    pub(crate) fn awaited_in(&self, execution: Execution) -> impl Iterator<Item = usize> {
-        self.running()
-            .skip(execution.level)
-            // Acquire: pairs with the Release in `set_awaits`.
-            .map(|(_, record)| record.awaits.load(Ordering::Acquire))
-            .filter(move |latch| *latch != 0 && self.runs(execution))
-    }
-
     /// The slots that wait for what runs here, the innermost first.
     pub(crate) fn waiters(&self) -> impl Iterator<Item = usize> {
         let depth = self.running().count();
-        (0..depth).rev().filter_map(|level| {
-            // Relaxed: a hint.
-            let waiter = self.record(level)?.waiter.load(Ordering::Relaxed);
-            waiter.checked_sub(1)
-        })
+        let record = |level| self.record(level);
+        (0..depth)
+            .rev()
+            .filter_map(move |level| record(level)?.awaited().waiter.slot())
     }
 
     /// What runs, from the lowest level up.
@@ -153,6 +137,17 @@ impl Executions {
     }
 }
 
+impl Record {
+    /// Who waits, or waited at this level before.
+    fn awaited(&self) -> Awaited {
+        Awaited {
+            // Relaxed, both: the serial decides whether they are of one execution.
+            latch: self.latch.load(Ordering::Relaxed),
+            waiter: Place::from_bits(self.waiter.load(Ordering::Relaxed)),
+        }
+    }
+}
+
 /// The segment of a level, and its place there.
 fn place_of(level: usize) -> (usize, usize) {
     let segment = (level / FIRST + 1).ilog2();
@@ -170,11 +165,18 @@ const MORE: usize = 24;
 
 #[cfg(test)]
 mod tests {
-    use super::{Executions, FIRST, place_of};
-    use crate::job::Awaited;
+    use super::{Execution, Executions, FIRST, Link, place_of};
+    use crate::job::{Awaited, Place};
 
     fn awaited(latch: usize) -> Awaited {
-        Awaited { latch, slot: 3 }
+        Awaited {
+            latch,
+            waiter: Place::lowest(2),
+        }
+    }
+
+    fn find(executions: &Executions, latch: usize) -> Option<Execution> {
+        executions.find(|awaited| awaited.latch == latch)
     }
 
     #[test]
@@ -182,13 +184,14 @@ mod tests {
         let executions = Executions::default();
         executions.begin(0, awaited(7));
         executions.begin(1, awaited(8));
-        let outer = executions.find(7).unwrap();
-        let inner = executions.find(8).unwrap();
+        let outer = find(&executions, 7).unwrap();
+        let inner = find(&executions, 8).unwrap();
+        assert!(outer.is_below(inner) && !inner.is_below(outer) && !inner.is_below(inner));
         assert!(executions.runs(outer) && executions.runs(inner));
         assert_eq!(executions.waiters().collect::<Vec<_>>(), [2, 2]);
         executions.end(1);
         assert!(executions.runs(outer) && !executions.runs(inner));
-        assert_eq!(executions.find(8), None);
+        assert_eq!(find(&executions, 8), None);
         executions.begin(1, awaited(8));
         assert!(
             !executions.runs(inner),
@@ -203,7 +206,7 @@ mod tests {
         for level in 0..DEPTH {
             executions.begin(level, awaited(level + 1));
         }
-        let found: Vec<_> = (0..DEPTH).map(|level| executions.find(level + 1)).collect();
+        let found: Vec<_> = (1..=DEPTH).map(|latch| find(&executions, latch)).collect();
         assert!(
             found
                 .iter()
@@ -212,32 +215,27 @@ mod tests {
         assert_eq!(executions.waiters().count(), DEPTH);
         for level in (0..DEPTH).rev() {
             executions.end(level);
-            assert_eq!(executions.find(level + 1), None);
+            assert_eq!(find(&executions, level + 1), None);
             assert!(!executions.runs(found[level].unwrap()));
         }
     }
 
     #[test]
-    fn waits_of_an_execution_and_of_those_on_top_are_found_while_it_runs() {
+    fn an_execution_carries_the_frames_on_top_of_it_in_its_own_slot() {
         let executions = Executions::default();
-        let awaited_in = |execution| executions.awaited_in(execution).collect::<Vec<_>>();
         executions.begin(0, awaited(7));
-        executions.set_awaits(0, 20);
         executions.begin(1, awaited(8));
-        let (outer, inner) = (executions.find(7).unwrap(), executions.find(8).unwrap());
-        assert!(outer.is_below(inner) && !inner.is_below(outer) && !inner.is_below(inner));
-        assert_eq!((awaited_in(outer), awaited_in(inner)), (vec![20], vec![]));
-        executions.set_awaits(1, 21);
-        assert_eq!(
-            (awaited_in(outer), awaited_in(inner)),
-            (vec![20, 21], vec![21])
-        );
-        executions.set_awaits(1, 0);
-        executions.end(1);
-        assert_eq!((awaited_in(outer), awaited_in(inner)), (vec![20], vec![]));
-        executions.set_awaits(0, 0);
-        executions.end(0);
-        assert_eq!(awaited_in(outer), []);
+        let link = Link {
+            slot: 4,
+            execution: find(&executions, 8).unwrap(),
+            whole: None,
+        };
+        let below = Place::lowest(4).above();
+        let on_top = below.above();
+        let carried = [below, on_top, on_top.above()].map(|place| link.carries(place));
+        assert_eq!(carried, [false, true, true]);
+        assert!(!link.carries(Place::lowest(5).above().above()));
+        assert_eq!(Place::from_bits(on_top.to_bits()), on_top);
     }
 
     #[test]

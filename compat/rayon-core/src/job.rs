@@ -39,18 +39,65 @@ impl Header {
 }
 
 /// Who waits for a job.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Awaited {
     /// The latch's name; 0: nobody waits.
     pub(crate) latch: usize,
-    /// The slot of the waiter in the pool that performs the job, plus one; 0: it has none there.
-    pub(crate) slot: usize,
+    /// Where the frame is that waits.
+    pub(crate) waiter: Place,
 }
 
 impl Awaited {
     /// Nobody waits.
-    pub(crate) const NOBODY: Self = Self { latch: 0, slot: 0 };
+    pub(crate) const NOBODY: Self = Self {
+        latch: 0,
+        waiter: Place::ELSEWHERE,
+    };
 }
+
+/// The frames of the thread in a slot that lie between two of its executions: the slot's index plus one, and how many executions
+/// are below, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place(u64);
+
+impl Place {
+    /// No place of the pool that performs the job.
+    pub(crate) const ELSEWHERE: Self = Self(0);
+
+    /// Below all executions of the thread in slot `index`.
+    pub(crate) fn lowest(index: usize) -> Self {
+        Self((index as u64 + 1) << LEVEL_BITS)
+    }
+
+    /// On top of one more execution.
+    pub(crate) fn above(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// The slot's index.
+    #[inline]
+    pub(crate) fn slot(self) -> Option<usize> {
+        ((self.0 >> LEVEL_BITS) as usize).checked_sub(1)
+    }
+
+    /// How many executions are below.
+    pub(crate) fn level(self) -> usize {
+        (self.0 & ((1 << LEVEL_BITS) - 1)) as usize
+    }
+
+    /// As a number, to be kept in an atomic.
+    pub(crate) fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// From what [`to_bits`](Self::to_bits) has returned.
+    pub(crate) fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+}
+
+/// More levels than any stack has room for.
+const LEVEL_BITS: u32 = 40;
 
 /// A job in a queue, or in the hands of the thread that will perform it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

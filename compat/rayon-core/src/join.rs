@@ -74,7 +74,7 @@ where
         if job.latch().is_set() {
             break None;
         }
-        match worker.deque.pop() {
+        match worker.forked.pop() {
             Some(popped) if popped == queued => {
                 // SAFETY: popped from its own deque, so no other thread has it.
                 break Some(halt_unwinding(|| unsafe { job.run_inline() }));

@@ -15,7 +15,7 @@
 //!
 //! Unsafe: a latch is set by pointer.
 
-use crate::job::Awaited;
+use crate::job::{Awaited, Place};
 use crate::registry::Registry;
 use crate::worker::WorkerThread;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -33,10 +33,10 @@ const SET: u8 = 2;
 
 /// Who waits.
 enum Owner {
-    /// The thread in slot `index`. `registry` outlives the thread, and with it the wait.
+    /// The thread in a slot. `registry` outlives the thread, and with it the wait.
     Slot {
         registry: *const Registry,
-        index: usize,
+        place: Place,
         /// Whether threads of another pool set the latch, which do not keep `registry` alive.
         is_cross: bool,
     },
@@ -62,7 +62,7 @@ impl Latch {
         let owner = match worker {
             Some(worker) => Owner::Slot {
                 registry: Arc::as_ptr(worker.registry()),
-                index: worker.index(),
+                place: worker.place(),
                 is_cross: !std::ptr::eq(Arc::as_ptr(worker.registry()), setters),
             },
             None => Owner::External(Arc::default()),
@@ -86,20 +86,20 @@ impl Latch {
         std::ptr::from_ref(self) as usize
     }
 
-    /// Who waits here, as jobs show it. A slot counts only if it is one of the pool whose threads set this latch.
+    /// Who waits here, as jobs show it. A place counts only if it is one of the pool whose threads set this latch.
     #[inline]
     pub(crate) fn awaited(&self) -> Awaited {
-        let slot = match self.owner {
+        let waiter = match self.owner {
             Owner::Slot {
-                index,
+                place,
                 is_cross: false,
                 ..
-            } => index + 1,
-            _ => 0,
+            } => place,
+            _ => Place::ELSEWHERE,
         };
         Awaited {
             latch: self.id(),
-            slot,
+            waiter,
         }
     }
 
@@ -151,7 +151,7 @@ impl Latch {
         match *owner {
             Owner::Slot {
                 registry,
-                index,
+                place,
                 is_cross,
             } => {
                 let kept = is_cross.then(|| {
@@ -165,7 +165,7 @@ impl Latch {
                 // AcqRel: hands on what happened before, also from earlier steps of the waiter.
                 if state.swap(SET, Ordering::AcqRel) == ASLEEP {
                     // SAFETY: kept alive by `kept`, or by the slot of the calling thread.
-                    unsafe { &*registry }.wake_waiter(index);
+                    unsafe { &*registry }.wake_waiter(place);
                 }
                 drop(kept);
             }

@@ -4,7 +4,7 @@
 //! (`global.rs`), and the public handle (`thread_pool.rs`).
 
 use crate::handlers::Handlers;
-use crate::job::JobRef;
+use crate::job::{JobRef, Place};
 use crate::search::Searched;
 use crate::sleep::{Counts, Sleep, State};
 use crate::slot::{Slot, taken};
@@ -90,11 +90,20 @@ impl Registry {
         }
     }
 
-    /// Gives back a job that was stolen from slot `index`, whose thread may wait for it meanwhile.
-    pub(crate) fn give_back(&self, index: usize, job: JobRef) {
-        self.slots[index].give_back(job);
+    /// Hands a job over to the slot of its waiter, which may sleep, and wakes that, or another one. If the waiter has no slot
+    /// here, any thread is to come for the job.
+    pub(crate) fn hand_over(&self, job: JobRef) {
+        let Some(index) = job.awaited().waiter.slot() else {
+            return self.inject(job);
+        };
+        self.slots[index].handed.push(job);
         std::sync::atomic::fence(Ordering::SeqCst);
-        self.rouse(index, State::Waiting);
+        if !self.rouse(index, State::Waiting) {
+            let counts = self.sleep.counts();
+            if counts.wants_wake() {
+                self.wake_for_push(counts, index, Some(index), &RefCell::default());
+            }
+        }
     }
 
     /// Queues a job for each slot, in the order of the slots.
@@ -139,15 +148,24 @@ impl Registry {
         }
     }
 
-    /// Wakes a sleeper for what the thread in slot `pusher` has pushed: one that is free for anything, else one that
-    /// waits for the pusher. `seen` is room for the slots that are looked at.
+    /// Wakes a sleeper for what the thread in slot `pusher` has pushed, and the one in slot `waiter` waits for: one that is
+    /// free for anything, else the waiter, else one that waits for that. `seen` is room for the slots that are looked at.
     #[cold]
-    pub(crate) fn wake_for_push(&self, counts: Counts, pusher: usize, seen: &RefCell<Vec<usize>>) {
+    pub(crate) fn wake_for_push(
+        &self,
+        counts: Counts,
+        pusher: usize,
+        waiter: Option<usize>,
+        seen: &RefCell<Vec<usize>>,
+    ) {
         if counts.idle() > 0 && self.wake_idle_from(pusher) {
             return;
         }
-        if counts.waiting() > 0 {
-            self.wake_waiter_of(pusher, &mut seen.borrow_mut());
+        if counts.waiting() > 0
+            && let Some(waiter) = waiter
+            && !self.rouse(waiter, State::Waiting)
+        {
+            self.wake_waiter_of(waiter, &mut seen.borrow_mut());
         }
     }
 
@@ -165,10 +183,10 @@ impl Registry {
         }
     }
 
-    /// Wakes a thread that waits for what the thread in slot `pusher` executes, be it through others.
-    fn wake_waiter_of(&self, pusher: usize, seen: &mut Vec<usize>) {
+    /// Wakes a thread that waits for what the thread in slot `whole` executes, be it through others.
+    fn wake_waiter_of(&self, whole: usize, seen: &mut Vec<usize>) {
         seen.clear();
-        seen.push(pusher);
+        seen.push(whole);
         let mut next = 0;
         while let Some(&index) = seen.get(next) {
             next += 1;
@@ -201,8 +219,11 @@ impl Registry {
         }
     }
 
-    /// The latch is set at which the thread in slot `index` sleeps, or is about to.
-    pub(crate) fn wake_waiter(&self, index: usize) {
+    /// The latch is set at which the thread in the slot of `place` sleeps, or is about to.
+    pub(crate) fn wake_waiter(&self, place: Place) {
+        let Some(index) = place.slot() else {
+            unreachable!("a thread without a slot waits at a gate");
+        };
         let slot = &self.slots[index];
         self.sleep.interrupt_wait(&slot.state);
         slot.parker.unpark();

@@ -133,7 +133,7 @@ impl<'scope> Scope<'scope> {
         let registry = &self.base.registry;
         match WorkerThread::current_in(registry) {
             Some(worker) => worker.push_spawned(job),
-            None => registry.inject(job),
+            None => registry.hand_over(job),
         }
     }
 
@@ -187,7 +187,7 @@ impl<'scope> ScopeFifo<'scope> {
                 // SAFETY: the scope, which has the queue, waits for the job.
                 worker.push_spawned(unsafe { self.queues[worker.index()].push(job) });
             }
-            None => registry.inject(job),
+            None => registry.hand_over(job),
         }
     }
 
@@ -217,25 +217,15 @@ impl<'scope> ScopeBase<'scope> {
 
     /// Runs the body and waits for all closures.
     fn complete<R>(&self, owner: Option<&WorkerThread>, body: impl FnOnce() -> R) -> R {
-        let run = || {
-            let value = halt_unwinding(body).map_err(|payload| self.keep(payload));
-            // SAFETY: this frame waits for the latch below, and knows how to wake itself.
-            unsafe { CountLatch::decrement(&raw const self.running) };
-            value.ok()
-        };
-        let latch = self.running.latch();
-        let value = match owner {
-            Some(worker) => worker.around_scope(latch.id(), || {
-                let value = run();
-                worker.wait_until(latch);
-                value
-            }),
-            None => {
-                let value = run();
-                latch.wait_outside();
-                value
-            }
-        };
+        let value = halt_unwinding(body)
+            .map_err(|payload| self.keep(payload))
+            .ok();
+        // SAFETY: this frame waits for the latch below, and knows how to wake itself.
+        unsafe { CountLatch::decrement(&raw const self.running) };
+        match owner {
+            Some(worker) => worker.wait_until(self.running.latch()),
+            None => self.running.latch().wait_outside(),
+        }
         let panic = self.first_panic().take();
         match (panic, value) {
             (Some(payload), _) => resume_unwind(payload),

@@ -214,9 +214,9 @@ impl LentSlot {
         let mut search = greet(worker, call).unwrap_or_else(begin);
         let since = now();
         while let Ok(job) = worker.search(search) {
-            worker.execute_alone(job);
+            worker.execute(job);
             while let Some(job) = worker.find() {
-                worker.execute_alone(job);
+                worker.execute(job);
                 if now() - since > SLICE {
                     // What is left calls for a thread again, behind the runtime's other tasks.
                     return;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::thread;
 
 /// A thread of a pool that is about to be started; given to the function of
-/// [`ThreadPoolBuilder::spawn_handler`].
+/// [`ThreadPoolBuilder::spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
 pub struct ThreadBuilder {
     name: Option<String>,
     stack_size: Option<usize>,
@@ -29,12 +29,12 @@ impl ThreadBuilder {
         self.worker.index()
     }
 
-    /// What [`ThreadPoolBuilder::thread_name`] says of this thread.
+    /// What [`ThreadPoolBuilder::thread_name`](crate::ThreadPoolBuilder::thread_name) says of this thread.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// What was given to [`ThreadPoolBuilder::stack_size`].
+    /// What was given to [`ThreadPoolBuilder::stack_size`](crate::ThreadPoolBuilder::stack_size).
     pub fn stack_size(&self) -> Option<usize> {
         self.stack_size
     }

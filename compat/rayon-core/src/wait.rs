@@ -1,8 +1,9 @@
 //! Waiting of a thread in a slot.
 //!
 //! A waiter runs, in this order:
-//! 1. what its own frames have pushed, newest first, and broadcasts, which only it may run;
-//! 2. parts of the execution that it waits for, wherever they are, and of what that execution waits for in turn;
+//! 1. what lies in its slot and the frames of its newest execution wait for, newest first, and broadcasts, which only it
+//!    may run;
+//! 2. what is awaited at its latch, and parts of what runs for that, wherever they are (`executions.rs`, `slot.rs`);
 //! 3. anything of its pool, but only as the last resort: when every other thread of the pool sleeps, at a latch or,
 //!    now and [`PATIENCE`] ago, in its work.
 //!
@@ -13,8 +14,8 @@
 //!
 //! Not here: external threads, which only sleep (`latch.rs`).
 
-use crate::executions::Link;
-use crate::job::JobRef;
+use crate::executions::{Execution, Link};
+use crate::job::{Awaited, JobRef};
 use crate::latch::{LOOKS, Latch, pause};
 use crate::search::Searched;
 use crate::sleep::State;
@@ -37,9 +38,8 @@ impl WorkerThread {
         // Others hold pointers into the frames below.
         let frame = AbortIfPanic;
         let mut looks = 0;
-        self.set_awaits(latch.id());
         while !latch.is_set() {
-            if let Some(job) = self.take_local().or_else(|| self.find_part(latch)) {
+            if let Some(job) = self.take_awaited(latch).or_else(|| self.find_part(latch)) {
                 self.execute(job);
                 looks = 0;
             } else if looks < LOOKS {
@@ -57,74 +57,102 @@ impl WorkerThread {
                 looks = LOOKS / 2;
             }
         }
-        self.set_awaits(0);
         frame.disarm();
     }
 
-    /// A part of what runs for `latch`, or of what that waits for in turn, however long that chain is.
+    /// What is awaited at `latch`, or a part of what runs for that, however long that chain is.
     fn find_part(&self, latch: &Latch) -> Option<JobRef> {
-        let mut path = self.path.borrow_mut();
-        path.clear();
-        let mut found = self.find_part_at(latch, latch.id(), None, &mut path);
+        let mut links = self.links.borrow_mut();
+        links.clear();
+        let mut found = self.find_part_of(latch, None, &mut links);
         let mut followed = 0;
-        while found.is_continue()
-            && let Some(&Link {
-                slot, execution, ..
-            }) = path.get(followed)
-        {
-            let executions = &self.registry().slot(slot).executions;
-            found = executions.awaited_in(execution).try_for_each(|awaited| {
-                self.find_part_at(latch, awaited, Some(followed), &mut path)
-            });
+        while found.is_continue() && followed < links.len() {
+            found = self.find_part_of(latch, Some(followed), &mut links);
             followed += 1;
         }
         found.break_value().flatten()
     }
 
-    /// Adds to `path` where executions for `awaited` run, for which the link `waiter` waits. Ends the search with a job
-    /// that is part of one, or with none where a job has been stolen that may be no part any more.
-    fn find_part_at(
+    /// Adds to `links` the executions that are a part of link `whole`, or run for `latch`. Ends the search with a job
+    /// that is such a part, or with none where one has been stolen that is not.
+    fn find_part_of(
         &self,
         latch: &Latch,
-        awaited: usize,
-        waiter: Option<usize>,
-        path: &mut Vec<Link>,
+        whole: Option<usize>,
+        links: &mut Vec<Link>,
     ) -> ControlFlow<Option<JobRef>> {
+        let carrier = whole.map(|whole| links[whole]);
+        let is_sought = |awaited: Awaited| match carrier {
+            Some(carrier) => carrier.carries(awaited.waiter),
+            None => awaited.latch == latch.id(),
+        };
+        if is_sought(self.slot().spawned_for())
+            && let Some(job) = self.slot().steal_spawned()
+        {
+            return self.use_stolen(job, latch, links);
+        }
         for (index, slot) in self.other_slots() {
-            let Some(execution) = slot.executions.find(awaited) else {
-                continue;
+            let is_covered = |execution: Execution| {
+                let covers =
+                    |link: &Link| link.slot == index && !execution.is_below(link.execution);
+                links.iter().any(covers)
             };
-            let is_covered =
-                |link: &Link| link.slot == index && !execution.is_below(link.execution);
-            if path.iter().any(is_covered) {
-                continue;
-            }
-            path.push(Link {
-                slot: index,
-                execution,
-                waiter,
-            });
-            if let Some(job) = slot.steal_forked() {
-                if self.leads_here(path) && !latch.is_set() {
+            let execution = slot.executions.find(is_sought);
+            if let Some(execution) = execution.filter(|execution| !is_covered(*execution)) {
+                links.push(Link {
+                    slot: index,
+                    execution,
+                    whole,
+                });
+                if let Some(job) = slot.steal_forked() {
+                    return self.use_stolen(job, latch, links);
+                }
+                let handed = |awaited| self.is_part(awaited, latch, links);
+                if let Some(job) = slot.handed.take(handed) {
                     return ControlFlow::Break(Some(job));
                 }
-                // It may be a part of something else, which is not this thread's to run now.
-                self.registry().give_back(index, job);
-                return ControlFlow::Break(None);
+            }
+            if is_sought(slot.spawned_for())
+                && let Some(job) = slot.steal_spawned()
+            {
+                return self.use_stolen(job, latch, links);
             }
         }
         ControlFlow::Continue(())
     }
 
-    /// Whether all executions that the newest link was found through still run.
-    fn leads_here(&self, path: &[Link]) -> bool {
-        let mut next = path.last();
+    /// Ends a search with a stolen job if that is a part. Otherwise it is not this thread's to run now.
+    fn use_stolen(
+        &self,
+        job: JobRef,
+        latch: &Latch,
+        links: &[Link],
+    ) -> ControlFlow<Option<JobRef>> {
+        if self.is_part(job.awaited(), latch, links) {
+            return ControlFlow::Break(Some(job));
+        }
+        self.registry().hand_over(job);
+        ControlFlow::Break(None)
+    }
+
+    /// Whether a job that is awaited so, and is in the hands of this thread, is awaited at `latch`, or by a frame on top of
+    /// one of the links.
+    fn is_part(&self, awaited: Awaited, latch: &Latch, links: &[Link]) -> bool {
+        awaited.latch == latch.id()
+            || links
+                .iter()
+                .any(|link| link.carries(awaited.waiter) && self.leads_here(link, links))
+    }
+
+    /// Whether all executions that the link was found through still run.
+    fn leads_here(&self, link: &Link, links: &[Link]) -> bool {
+        let mut next = Some(link);
         while let Some(link) = next {
             let executions = &self.registry().slot(link.slot).executions;
             if !executions.runs(link.execution) {
                 return false;
             }
-            next = link.waiter.map(|waiter| &path[waiter]);
+            next = link.whole.map(|whole| &links[whole]);
         }
         true
     }
@@ -141,7 +169,7 @@ impl WorkerThread {
         let mut found = None;
         if sleep.announce(&slot.state, before, State::Waiting) {
             // Once more: who pushes from now on sees the announcement.
-            found = self.take_local().or_else(|| self.find_part(latch));
+            found = self.take_awaited(latch).or_else(|| self.find_part(latch));
             let mut is_last_resort = found.is_none() && self.all_others_wait();
             if found.is_none() && !is_last_resort && !latch.is_set() {
                 let is_work_stuck = self.finds_work() && self.no_other_runs();

@@ -1,7 +1,7 @@
 //! The thread in a slot: its own half of the slot, finding work, executing it, the main loop of a pool's thread.
 //!
-//! Order of looking: what its own frames have pushed, newest first; detached closures; broadcasts; what others have
-//! pushed, oldest first; what came from outside.
+//! Order of looking: what it has pushed, newest first; what others have handed to it; detached closures; broadcasts; what
+//! others have pushed, oldest first; what came from outside.
 //!
 //! Not here: what a waiting thread may run (`wait.rs`).
 //!
@@ -9,8 +9,8 @@
 
 use crate::executions::Link;
 use crate::handlers::Handlers;
-use crate::job::{Awaited, FifoQueue, JobRef};
-use crate::latch::pause;
+use crate::job::{FifoQueue, JobRef, Place};
+use crate::latch::{Latch, pause};
 use crate::registry::{Host, Registry};
 use crate::search::{Search, Searched};
 use crate::sleep::State;
@@ -26,16 +26,18 @@ use std::time::Duration;
 pub(crate) struct WorkerThread {
     registry: Arc<Registry>,
     index: usize,
-    pub(crate) deque: Deque<JobRef>,
+    /// See `slot.rs` for what lies in which deque.
+    pub(crate) forked: Deque<JobRef>,
+    spawned: Deque<JobRef>,
     detached: Deque<JobRef>,
     fifo: FifoQueue,
     random: Cell<u32>,
-    /// How many executions are on top of one another.
-    level: Cell<usize>,
-    /// The latch for which all closures of scopes in the deque are awaited; 0: there are none; [`SEVERAL`].
-    spawned_for: Cell<usize>,
-    /// For `find_part`: how it came from its latch to where it looks.
-    pub(crate) path: RefCell<Vec<Link>>,
+    /// Of the newest frame.
+    place: Cell<Place>,
+    /// Whether what the newest frames have pushed lies on top in `forked`: not in a pool of one thread, nor oldest first.
+    has_newest_on_top: bool,
+    /// For `find_part`: the executions that are part of what it waits for.
+    pub(crate) links: RefCell<Vec<Link>>,
     /// For waking: the slots that were looked at.
     seen: RefCell<Vec<usize>>,
 }
@@ -84,35 +86,27 @@ impl WorkerThread {
             true => Deque::new_fifo(),
             false => Deque::new_lifo(),
         };
-        let deques: Vec<_> = (0..slots).map(|_| (deque(), deque())).collect();
-        let slot =
-            |(own, detached): &(Deque<_>, Deque<_>)| Slot::new(own.stealer(), detached.stealer());
-        let slots = deques.iter().map(slot).collect();
+        let deques: Vec<_> = (0..slots).map(|_| [deque(), deque(), deque()]).collect();
+        let slots = deques
+            .iter()
+            .map(|deques| Slot::new(deques.each_ref().map(Deque::stealer)))
+            .collect();
         let registry = Arc::new(Registry::new(slots, host, handlers));
-        let worker =
-            |(index, (own, detached))| Self::new(Arc::clone(&registry), index, own, detached);
-        let workers = deques.into_iter().enumerate().map(worker).collect();
-        (registry, workers)
-    }
-
-    fn new(
-        registry: Arc<Registry>,
-        index: usize,
-        deque: Deque<JobRef>,
-        detached: Deque<JobRef>,
-    ) -> Self {
-        Self {
-            registry,
+        let worker = |(index, [forked, spawned, detached]): (usize, [Deque<_>; 3])| Self {
+            registry: Arc::clone(&registry),
             index,
-            deque,
+            forked,
+            spawned,
             detached,
             fifo: FifoQueue::new(),
             random: Cell::new(0x9E37_79B9_u32.wrapping_mul(index as u32 + 1) | 1),
-            level: Cell::new(0),
-            spawned_for: Cell::new(0),
-            path: RefCell::default(),
+            place: Cell::new(Place::lowest(index)),
+            has_newest_on_top: registry.num_threads() > 1 && !is_breadth_first,
+            links: RefCell::default(),
             seen: RefCell::default(),
-        }
+        };
+        let workers = deques.into_iter().enumerate().map(worker).collect();
+        (registry, workers)
     }
 
     /// The calling thread's, if it has a slot.
@@ -142,44 +136,46 @@ impl WorkerThread {
         self.registry.slot(self.index)
     }
 
-    /// Adds a job that this thread's frames wait for, or will.
+    /// Where the newest frame is.
+    #[inline]
+    pub(crate) fn place(&self) -> Place {
+        self.place.get()
+    }
+
+    /// Adds a job that frames of this thread in this place wait for, or will.
     #[inline]
     pub(crate) fn push(&self, job: JobRef) {
-        self.deque.push(job);
-        self.notify_pushed();
+        self.forked.push(job);
+        self.notify_pushed(Some(self.index));
     }
 
-    /// As [`push`](Self::push), of a scope's closure, which may stay when the job that spawns it has ended.
+    /// Adds a scope's closure.
     pub(crate) fn push_spawned(&self, job: JobRef) {
-        let here = match self.deque.is_empty() {
-            true => 0,
-            false => self.spawned_for.get(),
-        };
-        self.spawned_for.set(all_of(here, job.awaited().latch));
-        self.push(job);
-    }
-
-    /// Runs `scope`, which waits for all closures that are awaited at `latch`: none of them is left afterwards.
-    pub(crate) fn around_scope<R>(&self, latch: usize, scope: impl FnOnce() -> R) -> R {
-        let below = self.spawned_for.replace(0);
-        let value = scope();
-        let left = match self.spawned_for.get() {
-            ended if ended == latch => 0,
-            left => left,
-        };
-        self.spawned_for.set(all_of(below, left));
-        value
+        let awaited = job.awaited();
+        if awaited.waiter == self.place() || self.is_alone() {
+            self.push(job);
+        } else if self.slot().may_spawn_for(awaited) {
+            self.spawned.push(job);
+            self.notify_pushed(awaited.waiter.slot());
+        } else {
+            self.registry.hand_over(job);
+        }
     }
 
     /// Adds a job that nobody waits for. It is apart from the others, so that no waiter runs it; but not where this
     /// thread is the only one, whose order is exact.
     pub(crate) fn push_detached(&self, job: JobRef) {
-        if self.registry.num_threads() == 1 {
-            self.deque.push(job);
+        if self.is_alone() {
+            self.forked.push(job);
         } else {
             self.detached.push(job);
         }
-        self.notify_pushed();
+        self.notify_pushed(None);
+    }
+
+    /// Whether the pool has no other thread.
+    fn is_alone(&self) -> bool {
+        self.registry.num_threads() == 1
     }
 
     /// As [`push_detached`](Self::push_detached); such jobs are run in the order in which they came.
@@ -192,23 +188,47 @@ impl WorkerThread {
         self.push_detached(entry);
     }
 
-    /// Wakes somebody for what this thread has pushed, and others may take.
+    /// Wakes somebody for what this thread has pushed, others may take, and the thread in slot `waiter` waits for; `None`: one
+    /// that is free for anything.
     #[inline]
-    fn notify_pushed(&self) {
+    fn notify_pushed(&self, waiter: Option<usize>) {
         let counts = self.registry.sleep().counts();
         if counts.wants_wake() {
-            self.registry.wake_for_push(counts, self.index, &self.seen);
+            self.registry
+                .wake_for_push(counts, self.index, waiter, &self.seen);
         }
     }
 
     /// Whether it has pushed something that still waits here.
     pub(crate) fn has_pending(&self) -> bool {
-        !(self.deque.is_empty() && self.detached.is_empty())
+        let deques = [&self.forked, &self.spawned, &self.detached];
+        deques.iter().any(|deque| !deque.is_empty())
     }
 
-    /// The next of what this thread's frames have pushed, or is for this thread only.
-    pub(crate) fn take_local(&self) -> Option<JobRef> {
-        self.take_forked().or_else(|| self.slot().take_broadcast())
+    /// The next of what lies here and the newest frames wait for, one of them at `latch`; or is for this thread only.
+    pub(crate) fn take_awaited(&self, latch: &Latch) -> Option<JobRef> {
+        let slot = self.slot();
+        if slot.spawned_for().latch == latch.id()
+            && let Some(newest) = self.spawned.pop()
+        {
+            return Some(newest);
+        }
+        self.take_forked_here()
+            .or_else(|| slot.handed.take(|awaited| awaited.waiter == self.place()))
+            .or_else(|| slot.take_broadcast())
+    }
+
+    /// The newest of what the newest frames have pushed. What lies below is of frames that they are a part of, and may want
+    /// what they hold, such as a lock.
+    fn take_forked_here(&self) -> Option<JobRef> {
+        let newest = self.forked.pop()?;
+        if self.has_newest_on_top && newest.awaited().waiter != self.place() {
+            self.forked.push(newest);
+            // For who has looked just now, if it is free. A waiter looks again soon; were it woken each time, so would this one.
+            self.notify_pushed(None);
+            return None;
+        }
+        Some(newest)
     }
 
     /// One look at all places, as one who is free for anything.
@@ -223,12 +243,11 @@ impl WorkerThread {
         !self.slot().broadcasts.is_empty() || self.registry.has_work_for_anybody()
     }
 
-    fn take_forked(&self) -> Option<JobRef> {
-        self.deque.pop().or_else(|| self.slot().take_returned())
-    }
-
     fn find_here(&self) -> Option<JobRef> {
-        self.take_forked()
+        self.forked
+            .pop()
+            .or_else(|| self.spawned.pop())
+            .or_else(|| self.slot().handed.take(|_| true))
             .or_else(|| self.detached.pop())
             .or_else(|| self.slot().take_broadcast())
     }
@@ -249,44 +268,14 @@ impl WorkerThread {
 
     /// Executes a job, on top of whatever this thread does.
     pub(crate) fn execute(&self, job: JobRef) {
-        // What lies in the deque below belongs to something else, so nobody may take it for a part of this job.
-        let awaited = if self.deque.is_empty() {
-            job.awaited()
-        } else {
-            Awaited::NOBODY
-        };
-        self.execute_for(awaited, job);
-    }
-
-    /// Executes a job on top of nothing. So only closures of scopes lie in the deque, and who waits for this job may help
-    /// with them if it waits for all of them.
-    pub(crate) fn execute_alone(&self, job: JobRef) {
-        let mut awaited = job.awaited();
-        if self.deque.is_empty() {
-            self.spawned_for.set(0);
-        } else if self.spawned_for.get() != awaited.latch {
-            awaited = Awaited::NOBODY;
-        }
-        self.execute_for(awaited, job);
-    }
-
-    fn execute_for(&self, awaited: Awaited, job: JobRef) {
-        let level = self.level.get();
+        let place = self.place();
         let executions = &self.slot().executions;
-        executions.begin(level, awaited);
-        self.level.set(level + 1);
+        executions.begin(place.level(), job.awaited());
+        self.place.set(place.above());
         // SAFETY: 1. taken from a queue. 2. The thread is in its slot.
         unsafe { job.perform() };
-        self.level.set(level);
-        executions.end(level);
-    }
-
-    /// Shows others at which latch the newest execution of this thread waits; 0: at none. What is not executed, but
-    /// called from outside, is part of nothing that others wait for.
-    pub(crate) fn set_awaits(&self, latch: usize) {
-        if let Some(level) = self.level.get().checked_sub(1) {
-            self.slot().executions.set_awaits(level, latch);
-        }
+        self.place.set(place);
+        executions.end(place.level());
     }
 
     /// Executes one job of any kind, if there is one.
@@ -310,7 +299,7 @@ impl WorkerThread {
     /// The main loop of a thread that belongs to its pool: until the pool ends.
     pub(crate) fn run(&self) {
         while let Some(job) = self.next_job() {
-            self.execute_alone(job);
+            self.execute(job);
         }
     }
 
@@ -392,58 +381,7 @@ pub enum Yield {
     Idle,
 }
 
-/// The latch for which closures of both are awaited.
-fn all_of(some: usize, others: usize) -> usize {
-    match (some, others) {
-        (0, latch) | (latch, 0) => latch,
-        (latch, other) if latch == other => latch,
-        _ => SEVERAL,
-    }
-}
-
-/// In place of a latch, for closures of more than one scope.
-const SEVERAL: usize = usize::MAX;
 /// Looks of a free thread before it sleeps.
 const SEARCHES: u32 = 32;
 /// The first sleep of a thread: long beside the time that a store takes to become visible.
 pub(crate) const NAP: Duration = Duration::from_millis(1);
-
-#[cfg(test)]
-mod tests {
-    use super::{SlotGuard, WorkerThread};
-    use crate::handlers::Handlers;
-    use crate::job::{Awaited, HeapJob};
-    use std::mem;
-    use std::sync::Mutex;
-
-    #[test]
-    fn a_closure_names_its_latch_if_all_that_is_left_is_awaited_there() {
-        let (_pool, workers) = WorkerThread::of_new_pool(2, false, None, Handlers::default());
-        let worker = &workers[0];
-        // SAFETY: this thread's until the guard is dropped.
-        let guard = unsafe { SlotGuard::begin(worker) };
-        let named = &Mutex::new(Vec::new());
-        let run = |latches: &[usize]| {
-            for &latch in latches {
-                let closure = move || {
-                    let here = WorkerThread::current().unwrap().slot();
-                    let is_named = here.executions.find(latch).is_some();
-                    named.lock().unwrap().push(is_named);
-                };
-                // SAFETY: performed below, before what it borrows is gone.
-                let job = unsafe { HeapJob::job(Awaited { latch, slot: 2 }, closure) };
-                worker.push_spawned(job);
-            }
-            while let Some(job) = worker.find() {
-                worker.execute_alone(job);
-            }
-            mem::take(&mut *named.lock().unwrap())
-        };
-        // The newest first.
-        assert_eq!(run(&[7, 7, 7]), [true, true, true]);
-        assert_eq!(run(&[7, 8, 8]), [false, false, true]);
-        assert_eq!(run(&[8, 7, 8]), [false, false, true]);
-        assert_eq!(run(&[8, 8]), [true, true]);
-        drop(guard);
-    }
-}
