@@ -2,7 +2,7 @@
 //!
 //! Not here: why borrowing is sound (`scope.rs`, whose scope this one is made of).
 
-use crate::job::{InPlace, PanicPayload, catch};
+use crate::job::{InPlace, PanicPayload, catch, contain};
 use crate::recording::SetWait;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
@@ -107,19 +107,24 @@ impl<'scope, E: Send> TryTaskScope<'scope, '_, E> {
             failure: Some(GroupError::Ended(index, JoinError(Failure::Cancelled))),
         };
         // Twice, so that a panic of the future's drop is its failure.
-        self.scope
-            .spawn(InPlace::by(InPlace::of(future), move |future, context| {
-                let result = match catch(|| future.poll(context)) {
-                    Ok(polled) => ready!(polled).map_err(|error| GroupError::Failed(index, error)),
-                    Err(payload) => {
-                        let panicked = Failure::Panicked(PanicPayload::new(payload));
-                        Err(GroupError::Ended(index, JoinError(panicked)))
-                    }
-                };
-                member.failure = result.err();
-                member.ends();
-                Poll::Ready(())
-            }));
+        let member = InPlace::by(InPlace::of(future), move |future, context| {
+            let result = match catch(|| future.poll(context)) {
+                Ok(polled) => ready!(polled).map_err(|error| GroupError::Failed(index, error)),
+                Err(payload) => {
+                    let panicked = Failure::Panicked(PanicPayload::new(payload));
+                    Err(GroupError::Ended(index, JoinError(panicked)))
+                }
+            };
+            member.failure = result.err();
+            member.ends();
+            Poll::Ready(())
+        });
+        // A future that has panicked in its poll is dropped after that. It has failed already.
+        self.scope.spawn(InPlace::by(member, |member, context| {
+            let mut polled = Poll::Ready(());
+            contain(|| polled = member.poll(context));
+            polled
+        }));
     }
 }
 

@@ -419,6 +419,34 @@ fn a_scope_panics_with_what_the_drop_of_a_future_panics_with() {
     });
 }
 
+/// Panics when it is polled, and again when it is dropped.
+struct PanicsTwice;
+
+impl Future for PanicsTwice {
+    type Output = Result<(), ()>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        blow("polled")
+    }
+}
+
+impl Drop for PanicsTwice {
+    fn drop(&mut self) {
+        blow("dropped");
+    }
+}
+
+#[test]
+fn a_future_that_panics_twice_has_failed_with_the_first_panic() {
+    within(60, || {
+        let failed = task::try_scope_blocking(|scope| scope.spawn(PanicsTwice));
+        let Err(GroupError::Ended(0, error)) = failed else {
+            panic!("{failed:?} hides the panic");
+        };
+        assert_eq!(message_of(&error.try_into_panic().unwrap()), "polled");
+    });
+}
+
 #[test]
 fn a_future_that_panics_when_it_is_dropped_has_failed_in_a_scope_whose_futures_may_fail() {
     within(60, || {
