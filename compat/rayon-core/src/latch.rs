@@ -1,7 +1,7 @@
 //! Latches: set once, with one waiter.
 //!
 //! A waiter is a thread of a pool, which helps and sleeps by its slot (`wait.rs`), or an external thread, which looks
-//! a few times, because a short call is over before a thread sleeps and is woken, and then sleeps at a gate.
+//! a few times, because a short call is over before a thread sleeps and is woken, and then sleeps.
 //!
 //! # Who looks does not yield
 //! Between two looks an external thread spins, and so does a thread of a runtime, be it a waiter or one that searches;
@@ -17,9 +17,10 @@
 
 use crate::job::{Awaited, Place};
 use crate::registry::Registry;
+use crate::sleep::Parker;
 use crate::worker::WorkerThread;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// Set once, by the last access to what its waiter waits for.
 pub(crate) struct Latch {
@@ -40,14 +41,7 @@ enum Owner {
         /// Whether threads of another pool set the latch, which do not keep `registry` alive.
         is_cross: bool,
     },
-    External(Arc<Gate>),
-}
-
-/// Where an external thread sleeps.
-#[derive(Default)]
-struct Gate {
-    is_open: Mutex<bool>,
-    opened: Condvar,
+    External(Arc<Parker>),
 }
 
 // SAFETY: `registry` is only followed as described at `Latch::set`.
@@ -126,7 +120,7 @@ impl Latch {
     /// # Panics
     /// If the waiter has a slot, whose wait is another one.
     pub(crate) fn wait_outside(&self) {
-        let Owner::External(gate) = &self.owner else {
+        let Owner::External(parker) = &self.owner else {
             unreachable!("a thread with a slot waits there");
         };
         for _ in 0..LOOKS {
@@ -136,9 +130,9 @@ impl Latch {
             pause();
         }
         if self.fall_asleep() {
-            manyhands::task::blocking(|| gate.wait());
+            manyhands::task::blocking(|| parker.park(None));
         }
-        debug_assert!(self.is_set(), "the gate opens after the latch is set");
+        debug_assert!(self.is_set(), "who sets a latch gives the token after that");
     }
 
     /// Sets the latch and wakes its waiter.
@@ -169,13 +163,13 @@ impl Latch {
                 }
                 drop(kept);
             }
-            Owner::External(ref gate) => {
-                let gate = Arc::clone(gate);
+            Owner::External(ref parker) => {
+                let parker = Arc::clone(parker);
                 // SAFETY: valid by 1.
                 let state = unsafe { &(*this).state };
                 // Release: pairs with the Acquire in `is_set` and `fall_asleep`.
                 if state.swap(SET, Ordering::Release) == ASLEEP {
-                    gate.open();
+                    parker.unpark();
                 }
             }
         }
@@ -189,19 +183,6 @@ pub(crate) fn pause() {
 
 /// Looks of a waiter before it sleeps.
 pub(crate) const LOOKS: u32 = 64;
-
-impl Gate {
-    fn wait(&self) {
-        let is_open = self.is_open.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = self.opened.wait_while(is_open, |is_open| !*is_open);
-        drop(open);
-    }
-
-    fn open(&self) {
-        *self.is_open.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.opened.notify_one();
-    }
-}
 
 /// A latch that is set when a count reaches zero.
 pub(crate) struct CountLatch {

@@ -222,7 +222,7 @@ impl Registry {
     /// The latch is set at which the thread in the slot of `place` sleeps, or is about to.
     pub(crate) fn wake_waiter(&self, place: Place) {
         let Some(index) = place.slot() else {
-            unreachable!("a thread without a slot waits at a gate");
+            unreachable!("a thread without a slot waits elsewhere");
         };
         let slot = &self.slots[index];
         self.sleep.interrupt_wait(&slot.state);

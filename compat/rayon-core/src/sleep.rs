@@ -220,7 +220,7 @@ fn unit(state: State) -> u64 {
     }
 }
 
-/// Where the thread in a slot sleeps. A token that came while it was awake ends the next sleep at once.
+/// Where a thread sleeps. A token that came while it was awake ends the next sleep at once.
 #[derive(Default)]
 pub(crate) struct Parker {
     has_token: Mutex<bool>,
