@@ -305,7 +305,7 @@ fn drive_long<O: LoopObserver>(
             let expected = known.ticks_for(items);
             let because = if plan.degree == Some(1) {
                 AloneBecause::OneAllowed
-            } else if items > 1 && must_share(plan, site) {
+            } else if items > 1 && must_share(plan, site, items) {
                 return shared_loop::share(rest, runner, plan, (site, observer), begun);
             } else if !plan.helpers.may_wait() && site.must_run_alone(items) {
                 AloneBecause::SharingHurt
@@ -324,13 +324,17 @@ fn drive_long<O: LoopObserver>(
 }
 
 /// Whether a call is shared before its first item, also if that does not pay. Bodies that may wait for one another begin alone
-/// only where the monitor can pass the others on in the middle of the first, and where that was not needed lately.
-fn must_share(plan: &SharingPlan<'_>, site: &CallSiteProfile) -> bool {
+/// only where the monitor can pass the others on in the middle of the first, each to a runner of its own, and where that was
+/// not needed lately.
+fn must_share(plan: &SharingPlan<'_>, site: &CallSiteProfile, items: u64) -> bool {
     match plan.helpers {
         HelperPolicy::WhenItPays => false,
         HelperPolicy::MayWait => {
             let is_unknown = site.cost() == 0;
-            is_unknown || !cost::spares_a_place(plan.degree) || site.must_be_shared()
+            // The place that an opened call leaves to its caller stays empty when that has done its item.
+            let are_more_than_runners = plan.degree.is_some_and(|degree| items > degree as u64);
+            let is_passed_on = cost::spares_a_place(plan.degree) && !are_more_than_runners;
+            is_unknown || !is_passed_on || site.must_be_shared()
         }
         HelperPolicy::AtOnce => true,
     }

@@ -236,3 +236,33 @@ fn two_closures_in_two_places_may_wait_for_one_another_where_calls_were_short() 
         invoke(Some(&Barrier::new(2)));
     });
 }
+
+/// Four closures that meet, and one before them that ends when the next has begun, so the call was opened; or five that end at
+/// once.
+fn invoke_four_after_one(options: &Options<'_>, meeting: Option<&(Board, Barrier)>) {
+    let closures = (0..5).map(|i| {
+        move || match meeting {
+            Some((begun, _)) if i == 0 => begun.wait_for(0),
+            Some((begun, barrier)) => {
+                begun.happens(0);
+                barrier.wait();
+            }
+            None => {}
+        }
+    });
+    options.invoke(closures.collect::<Vec<_>>());
+}
+
+#[test]
+fn as_many_closures_as_the_degree_may_wait_when_the_first_has_ended() {
+    for workers in [1, 2, 4] {
+        on_runtime(workers, move |runtime| {
+            let four = Options::new().runtime(runtime).degree_of_parallelism(4);
+            let four = four.unwrap();
+            for _ in 0..300 {
+                invoke_four_after_one(&four, None);
+            }
+            invoke_four_after_one(&four, Some(&(Board::new(1), Barrier::new(4))));
+        });
+    }
+}
