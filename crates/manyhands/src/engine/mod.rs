@@ -41,7 +41,7 @@ use crate::engine::shared_loop::Begun;
 use crate::engine::unshared::{Alone, Frame, Whole};
 use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Site, Unobserved};
 use crate::runtime::{CallerThread, current, series};
-use crate::sync::clock;
+use crate::sync::{clock, process};
 pub(crate) use consumer::{Consumer, Ending, Grouping, Watch, limit_each};
 
 /// Items by position.
@@ -444,8 +444,9 @@ fn drive_alone<O: LoopObserver>(
     let frame = Frame::new(whole, thread, number, (start, end), patience);
     let mut caller = Alone::enter(&frame, thread, start);
     let may_wait = may_share && plan.helpers.may_wait() && openable;
-    // Nobody would open the call to those that a body waits for.
-    let mut begun = (may_wait && !caller.is_watched).then(|| Begun::at(known));
+    // Nobody would open the call to those that a body waits for. A thread that was watched is not in a forked child.
+    let is_watched = caller.is_watched && !process::is_forked();
+    let mut begun = (may_wait && !is_watched).then(|| Begun::at(known));
     while begun.is_none() && caller.next < end {
         let from = caller.next;
         let to = end.min(from.saturating_add(probe.block));

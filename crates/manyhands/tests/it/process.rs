@@ -121,7 +121,13 @@ fn in_forked_children() {
     assert_refused(Handle::current);
     let entered = runtime.enter();
     assert_refused(|| task::run(|| ()));
-    assert_refused(|| parallel::invoke((|| (), || ())));
+    let invoke = || parallel::invoke((|| (), || ()));
+    assert_refused(invoke);
+    // The parent would run them alone.
+    for _ in 0..300 {
+        invoke();
+    }
+    assert_refused(invoke);
     drop(entered);
 
     // Operations that need no other thread still work.
