@@ -309,6 +309,8 @@ impl RuntimeInner {
             return ShutdownReport::default();
         }
         ending::close(self, || {
+            // Threads that have entered it call in another runtime from now on, which does not know of them yet.
+            self.unwatch_calls();
             let here = thread::current().id();
             let is_here = |thread: &thread::JoinHandle<()>| thread.thread().id() == here;
             if lock(&self.threads).iter().any(is_here) {

@@ -1,6 +1,7 @@
 //! Several closures at once.
 
 use crate::support::{Board, blow, message_of, on_each_runtime, on_runtime, panics_of, within};
+use manyhands::Runtime;
 use manyhands::cancel::TokenSource;
 use manyhands::parallel::{self, Options};
 use std::sync::Barrier;
@@ -263,6 +264,26 @@ fn as_many_closures_as_the_degree_may_wait_when_the_first_has_ended() {
                 invoke_four_after_one(&four, None);
             }
             invoke_four_after_one(&four, Some(&(Board::new(1), Barrier::new(4))));
+        });
+    }
+}
+
+#[test]
+fn closures_may_wait_for_one_another_where_the_entered_runtime_has_ended() {
+    for waits in [true, false] {
+        within(60, move || {
+            let runtime = Runtime::builder().workers(2).build().unwrap();
+            let handle = runtime.handle();
+            let _entered = handle.enter();
+            let options = Options::new();
+            // The thread's first thousand calls make no runtime, unless they are shared.
+            (0..2_000).for_each(|_| invoke_five(&options, None));
+            if waits {
+                runtime.shutdown_blocking();
+            } else {
+                runtime.shutdown_background();
+            }
+            invoke_five(&options, Some(&Barrier::new(3)));
         });
     }
 }

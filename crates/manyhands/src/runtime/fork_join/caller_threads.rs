@@ -124,7 +124,7 @@ impl CallerThread {
     /// whether it does.
     pub(crate) fn begin_watch(&self, runtime: &RuntimeInner) -> bool {
         if !self.is_of(runtime) {
-            // The default runtime was made since.
+            // The default runtime was made since, or the one that was entered has ended.
             // Release: see `belongs_to`; the calls are of this runtime.
             let runtime = ptr::from_ref(runtime).cast_mut();
             self.runtime.store(runtime, Ordering::Release);
@@ -164,8 +164,8 @@ impl RuntimeInner {
         is_active
     }
 
-    /// Monitor, when it has switched itself off, or will sweep seldom: watches no thread any more, unless one is in a call.
-    /// Returns whether one is.
+    /// Monitor, when it has switched itself off, or will sweep seldom, or any thread when the runtime ends: watches no thread any
+    /// more, unless one is in a call. Returns whether one is.
     pub(crate) fn unwatch_calls(&self) -> bool {
         let threads = lock(&THREADS);
         let watched = threads.all.iter().filter(|thread| thread.is_of(self));
