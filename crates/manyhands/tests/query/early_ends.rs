@@ -217,7 +217,6 @@ fn sources_longer_than_anybody_can_wait_for_end_early() {
     });
 }
 
-/// Where an iterator's last block is cut depends on time, so the test tries many lengths.
 #[test]
 fn a_deterministic_search_looks_at_nothing_behind_a_match_of_a_lone_runner() {
     within_limit(|| {
@@ -249,6 +248,7 @@ fn a_deterministic_search_looks_at_nothing_behind_a_match_of_a_lone_runner() {
     });
 }
 
+/// Where an iterator's last block is cut depends on time, so the test tries many lengths.
 #[test]
 fn what_follows_an_iterator_is_taken_from_its_beginning_and_no_further() {
     within_limit(|| {
