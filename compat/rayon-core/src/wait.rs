@@ -170,9 +170,10 @@ impl WorkerThread {
         if sleep.announce(&slot.state, before, State::Waiting) {
             // Once more: who pushes from now on sees the announcement.
             found = self.take_awaited(latch).or_else(|| self.find_part(latch));
-            let mut is_last_resort = found.is_none() && self.all_others_wait();
+            let has_work = found.is_none() && self.finds_work();
+            let mut is_last_resort = has_work && self.all_others_wait();
             if found.is_none() && !is_last_resort && !latch.is_set() {
-                let is_work_stuck = self.finds_work() && self.no_other_runs();
+                let is_work_stuck = has_work && self.no_other_runs();
                 // A token says that somebody has woken this thread.
                 let has_token = manyhands::task::blocking(|| slot.parker.park(Some(PATIENCE)));
                 is_last_resort = is_work_stuck && !has_token && self.no_other_runs();
