@@ -90,19 +90,18 @@ impl Registry {
         }
     }
 
-    /// Hands a job over to the slot of its waiter, which may sleep, and wakes that, or another one. If the waiter has no slot
-    /// here, any thread is to come for the job.
+    /// Hands a job over to the slot of its waiter, which may sleep, and wakes somebody as for a push: a free thread first, because
+    /// the waiter may be in another wait now, and may not run the job there. If the waiter has no slot here, any thread is to
+    /// come for the job.
     pub(crate) fn hand_over(&self, job: JobRef) {
         let Some(index) = job.awaited().waiter.slot() else {
             return self.inject(job);
         };
         self.slots[index].handed.push(job);
         std::sync::atomic::fence(Ordering::SeqCst);
-        if !self.rouse(index, State::Waiting) {
-            let counts = self.sleep.counts();
-            if counts.wants_wake() {
-                self.wake_for_push(counts, index, Some(index), &RefCell::default());
-            }
+        let counts = self.sleep.counts();
+        if counts.wants_wake() {
+            self.wake_for_push(counts, index, Some(index), &RefCell::default());
         }
     }
 
