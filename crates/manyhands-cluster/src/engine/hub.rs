@@ -435,6 +435,20 @@ mod tests {
         messages.iter().map(kind).collect()
     }
 
+    /// The only worker has run the first chunk of a job.
+    fn done(job: u64) -> Input {
+        let done = FromWorker::Done {
+            attempt: Attempt {
+                job: JobId(job),
+                chunk: 0,
+                number: 1,
+            },
+            took_nanos: 1,
+            bytes: Vec::new(),
+        };
+        Input::Heard(WorkerId(0), done)
+    }
+
     #[test]
     fn what_an_answer_brings_about_is_one_message_to_its_worker() {
         let mut state = state();
@@ -442,16 +456,7 @@ mod tests {
             submit(&mut state, ticket, 1);
         }
         state.flush();
-        let done = FromWorker::Done {
-            attempt: Attempt {
-                job: JobId(1),
-                chunk: 0,
-                number: 1,
-            },
-            took_nanos: 1,
-            bytes: Vec::new(),
-        };
-        assert!(state.take(Input::Heard(WorkerId(0), done)));
+        assert!(state.take(done(1)));
         state.flush();
         let sent: Vec<String> = state.carrier.0.iter().map(|sent| kinds(&sent.1)).collect();
         assert_eq!(sent, ["wcRcR", "fcR"]);
@@ -475,16 +480,7 @@ mod tests {
             let values = captured(&values(count)).unwrap().1;
             submit_with(&mut state, ticket, 1, (values, 1));
             state.flush();
-            let done = FromWorker::Done {
-                attempt: Attempt {
-                    job: JobId(ticket + 1),
-                    chunk: 0,
-                    number: 1,
-                },
-                took_nanos: 1,
-                bytes: Vec::new(),
-            };
-            assert!(state.take(Input::Heard(WorkerId(0), done)));
+            assert!(state.take(done(ticket + 1)));
         }
         state.flush();
         let mut dropped = 0;
