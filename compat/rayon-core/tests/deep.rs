@@ -1,32 +1,10 @@
 //! Waits in waits: a waiting thread finds what it may help with, however deep that is.
 
+mod support;
+
 use rayon_core::{Scope, ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
-
-/// The end of one test's patience.
-#[derive(Clone, Copy)]
-struct Deadline(Instant);
-
-impl Deadline {
-    fn new() -> Self {
-        Self(now() + Duration::from_secs(60))
-    }
-
-    /// Lets other threads run until `condition` holds. Neither sleeps nor waits in the pool.
-    fn spin_until(self, condition: impl Fn() -> bool) {
-        while !condition() {
-            assert!(now() < self.0, "no thread has come to help");
-            thread::yield_now();
-        }
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a test that hangs ends")]
-fn now() -> Instant {
-    Instant::now()
-}
+use support::Deadline;
 
 fn pool(threads: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(threads);

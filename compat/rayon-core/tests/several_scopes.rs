@@ -1,16 +1,19 @@
 //! Closures of several scopes, and closures whose spawner has ended: a waiting thread runs those that belong to what it
 //! waits for, wherever they lie, and no others.
 
+mod support;
+
 use rayon_core::{Scope, ThreadPool, ThreadPoolBuilder};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use support::{Deadline, now};
 
 /// Something that happens once, and one test waits for with a deadline.
 struct Event {
     has_happened: AtomicBool,
-    deadline: Instant,
+    deadline: Deadline,
 }
 
 impl Event {
@@ -18,7 +21,7 @@ impl Event {
     fn new() -> &'static Self {
         Box::leak(Box::new(Self {
             has_happened: AtomicBool::new(false),
-            deadline: now() + Duration::from_secs(60),
+            deadline: Deadline::new(),
         }))
     }
 
@@ -28,16 +31,9 @@ impl Event {
 
     /// Lets other threads run. Neither sleeps nor waits in the pool.
     fn spin(&self) {
-        while !self.has_happened.load(Ordering::Acquire) {
-            assert!(now() < self.deadline, "no thread has come to help");
-            thread::yield_now();
-        }
+        let deadline = self.deadline;
+        deadline.spin_until(|| self.has_happened.load(Ordering::Acquire));
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a test that hangs ends")]
-fn now() -> Instant {
-    Instant::now()
 }
 
 fn pool(threads: usize) -> ThreadPool {
