@@ -132,6 +132,13 @@ pub(super) fn may_pay(left: u64, since_last_end: impl FnOnce() -> u64) -> bool {
         && (left > worth_a_wake() || since_last_end() < clock::ticks_in(2 * WAKE_NANOS_FIRST))
 }
 
+/// Whether work of so many ticks, in items of this rate, is better shared although what the runners make of it is merged item
+/// by item: an item takes longer than it takes to merge it, or the work is so long that it pays with a key for each item.
+pub(super) fn outweighs_merging(ticks: u64, rate: Rate) -> bool {
+    ticks >= clock::ticks_in(MERGED_NANOS)
+        || rate.ticks_for(1) >= clock::ticks_in(MERGED_ITEM_NANOS)
+}
+
 /// Whether a loop over an iterator is faster shared that has run for `spent` ticks, `taking` of which it took to take the
 /// items: whoever does that, it is done one after the other.
 pub(crate) fn can_share(spent: u64, taking: u64) -> bool {
@@ -264,6 +271,9 @@ const SHORT_COST_MAX: u64 = if cfg!(all(target_arch = "x86_64", not(miri))) {
 } else {
     SHARE_NANOS_MIN << 10
 };
+/// Work this long, or of items this long, is shared also where what the runners have made is merged item by item.
+const MERGED_NANOS: u64 = 400_000;
+const MERGED_ITEM_NANOS: u64 = 100;
 /// As many items that take about a nanosecond or two fit in a block of a caller alone.
 const TINY_ITEMS: u64 = 256;
 /// Runners beyond the number of workers: those that compensate for blocked ones. With two workers their ranges fit in the frame.
@@ -318,6 +328,23 @@ mod tests {
             (u64::MAX, 2, false),
         ] {
             assert_eq!(is_short(cost, len), expected, "{len} of {cost}");
+        }
+    }
+
+    #[test]
+    fn what_is_merged_is_worth_it_if_it_or_its_items_take_long() {
+        for (work, rate, expected) in [
+            (nanos(399_000), each(99), false),
+            (nanos(401_000), each(99), true),
+            (nanos(401_000), Rate::UNKNOWN, true),
+            (nanos(10_000), each(101), true),
+            (nanos(10_000), Rate::UNKNOWN, false),
+        ] {
+            assert_eq!(
+                outweighs_merging(work, rate),
+                expected,
+                "{work} ticks, {rate:?}"
+            );
         }
     }
 

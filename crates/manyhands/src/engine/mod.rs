@@ -97,9 +97,8 @@ pub(crate) struct SharingPlan<'a> {
     pub(crate) runtime: Option<&'a crate::runtime::Runtime>,
     /// When helpers may join.
     pub(crate) helpers: HelperPolicy,
-    /// Work that takes less is not shared, and a search that has taken less; used where sharing costs more than the engine
-    /// knows.
-    pub(crate) share_nanos_min: u32,
+    /// Whether what the runners have made is merged item by item: sharing costs more then than the engine knows.
+    pub(crate) merges_items: bool,
     /// Where the loop is expected to end.
     pub(crate) until: Until,
 }
@@ -111,27 +110,27 @@ impl SharingPlan<'_> {
             degree,
             runtime: None,
             helpers: HelperPolicy::WhenItPays,
-            share_nanos_min: 0,
+            merges_items: false,
             until: Until::End,
         }
     }
 
-    /// Whether a call that has run for `spent` ticks, and has `left` ticks of work, is better shared.
-    fn pays_to_share(&self, spent: u64, left: u64) -> bool {
-        let least = clock::ticks_in(self.share_nanos_min.into());
-        let may_open = match self.until {
-            Until::End => left >= least,
+    /// Whether a call that has run for `spent` ticks, and has `left` ticks of work in items of this rate, is better shared.
+    fn pays_to_share(&self, spent: u64, left: u64, rate: Rate) -> bool {
+        let (work, may_open) = match self.until {
+            Until::End => (left, true),
             Until::Any | Until::First => {
-                spent >= least && cost::is_long_search(spent, series::since_last_end)
+                (spent, cost::is_long_search(spent, series::since_last_end))
             }
         };
-        may_open && pays_to_share(left)
+        may_open
+            && (!self.merges_items || cost::outweighs_merging(work, rate))
+            && pays_to_share(left)
     }
 }
 
-/// When a call lets helpers join. As wide as the field beside it in a [`SharingPlan`]: one instruction writes both.
+/// When a call lets helpers join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
 pub(crate) enum HelperPolicy {
     /// When it pays.
     WhenItPays,
@@ -309,14 +308,14 @@ fn drive_long<O: LoopObserver>(
                 return shared_loop::share(rest, runner, plan, (site, observer), begun);
             } else if !plan.helpers.may_wait() && site.must_run_alone(items) {
                 AloneBecause::SharingHurt
-            } else if items > 1 && plan.pays_to_share(0, expected) {
+            } else if items > 1 && plan.pays_to_share(0, expected, known) {
                 return shared_loop::share(rest, runner, plan, (site, observer), begun);
             } else {
                 AloneBecause::TooShort
             };
             // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
-            let counts =
-                because == AloneBecause::SharingHurt && plan.pays_to_share(u64::MAX, expected);
+            let counts = because == AloneBecause::SharingHurt
+                && plan.pays_to_share(u64::MAX, expected, known);
             let _running = counts.then(current::enter_as_running);
             drive_alone(rest, runner, plan, (site, observer), because);
         });
@@ -462,7 +461,7 @@ fn drive_alone<O: LoopObserver>(
             break;
         }
         let left = probe.measure(to - from, end - to);
-        if may_share && end - to > 1 && plan.pays_to_share(probe.spent(), left) {
+        if may_share && end - to > 1 && plan.pays_to_share(probe.spent(), left, probe.rate) {
             begun = Some(Begun::at(probe.rate));
             break;
         }

@@ -233,7 +233,7 @@ impl<'a, E> Options<'a, E> {
                 degree: self.degree,
                 runtime: self.runtime,
                 helpers: HelperPolicy::WhenItPays,
-                share_nanos_min: 0,
+                merges_items: false,
                 until: Until::End,
             },
             site: self.site(),

@@ -62,14 +62,11 @@ pub(crate) struct Settings<'a> {
     pub(crate) runtime: Option<&'a Runtime>,
     pub(crate) mode: ExecutionMode,
     pub(crate) merge: Merge,
-    /// A loop that takes less is not worth sharing; 0 if there is no such limit.
-    pub(crate) share_nanos_min: u32,
+    /// Whether what the runners have made is merged item by item.
+    pub(crate) merges_items: bool,
     /// Where a loop is expected to end.
     pub(crate) until: Until,
 }
-
-/// Merging the runners' results may take as long as making them: shorter loops are faster alone.
-const MERGE_NANOS_MIN: u32 = 400_000;
 
 /// One run of a query.
 #[derive(Debug, Clone, Copy)]
@@ -93,16 +90,16 @@ impl<'a, E: Ending> QueryRun<'a, E> {
                     ExecutionMode::Parallel => HelperPolicy::AtOnce,
                     ExecutionMode::Auto | ExecutionMode::Sequential => HelperPolicy::WhenItPays,
                 },
-                share_nanos_min: self.settings.share_nanos_min,
+                merges_items: self.settings.merges_items,
                 until: self.settings.until,
             },
             site: self.site,
         }
     }
 
-    /// The same run, for a loop whose runners' results must be merged: shared only when it is long.
+    /// The same run, for a loop whose runners' results are merged item by item, which may take as long as making them.
     pub(crate) fn for_merging(mut self) -> Self {
-        self.settings.share_nanos_min = MERGE_NANOS_MIN;
+        self.settings.merges_items = true;
         self
     }
 
