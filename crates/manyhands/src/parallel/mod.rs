@@ -81,6 +81,7 @@ pub(crate) mod options;
 pub(crate) mod ordered_collect;
 pub(crate) mod poll_stream;
 pub(crate) mod reduce;
+pub(crate) mod reduce_leaves;
 pub(crate) mod runs;
 mod scan;
 mod sort;

@@ -1,6 +1,8 @@
-//! Loops that combine their results: in the source's order, with a fixed grouping only on request.
+//! Loops that combine their results: in the source's order, grouped as it happens.
+//!
+//! Not here: a grouping that is fixed (`reduce_leaves.rs`).
 
-use crate::engine::{Consumer, Ending, Grouping, Watch};
+use crate::engine::{Consumer, Ending, Watch};
 use crate::parallel::Options;
 use crate::parallel::adjacent::{AdjacentRuns, Run};
 use crate::parallel::source::{Feed, Source};
@@ -30,17 +32,15 @@ pub(crate) trait Fold<T>: Sync {
 pub(crate) struct Folding<'a, F, V, W> {
     fold: &'a F,
     watch: W,
-    grouping: Grouping,
     /// The runs that have ended; of some without a value all items were filtered out.
     runs: Mutex<AdjacentRuns<Option<V>>>,
 }
 
 impl<'a, F, V, W> Folding<'a, F, V, W> {
-    pub(crate) fn new(fold: &'a F, watch: W, grouping: Grouping) -> Self {
+    pub(crate) fn new(fold: &'a F, watch: W) -> Self {
         Self {
             fold,
             watch,
-            grouping,
             runs: Mutex::new(AdjacentRuns::new()),
         }
     }
@@ -61,17 +61,8 @@ impl<'a, F, V, W> Folding<'a, F, V, W> {
         F: Fold<T, Value = V>,
     {
         loop {
-            let Range { start, end } = run.positions;
             let mut runs = lock(&self.runs);
-            let neighbour = match self.grouping {
-                Grouping::Any => runs.take_beside(&run.positions),
-                // One by one, from the first on.
-                Grouping::Fixed => match runs.take_first(start) {
-                    None if start == 0 => runs.take_after(end),
-                    first => first,
-                },
-            };
-            let Some(neighbour) = neighbour else {
+            let Some(neighbour) = runs.take_beside(&run.positions) else {
                 return runs.insert(run);
             };
             drop(runs);
@@ -122,7 +113,7 @@ impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
     ) {
         let Range { start, end } = positions;
         let run = match own {
-            Some(run) if run.positions.end == start && self.grouping == Grouping::Any => run,
+            Some(run) if run.positions.end == start => run,
             Some(before) => {
                 let next = Run::new(start..start, None);
                 Consumer::<T>::finish(self, Some(mem::replace(before, next)));
@@ -266,7 +257,7 @@ impl<E: Ending> Options<'_, E> {
         reduce: impl Fn(V, V) -> V + Sync,
     ) -> E::Output<Option<V>> {
         let (ending, fold) = (self.ending, MapReduce { map, reduce });
-        let mut folding = Folding::new(&fold, ending, Grouping::Any);
+        let mut folding = Folding::new(&fold, ending);
         let feed = source.into_feed();
         feed.drive(&mut folding, &self.plan(), ending.token());
         // What was cancelled is missing between the runs.
@@ -279,43 +270,48 @@ impl<E: Ending> Options<'_, E> {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
+pub(super) mod tests {
     use super::{Folding, MapReduce};
     use crate::cancel::TokenSource;
-    use crate::engine::consumer::{Consumer, Grouping};
+    use crate::engine::consumer::Consumer;
     use std::ops::Range;
 
-    type Joining = MapReduce<fn(u64) -> Range<u64>, fn(Range<u64>, Range<u64>) -> Range<u64>>;
+    /// Of numbers and ranges of them; fails if two are combined that are no neighbours.
+    pub(in crate::parallel) type Joining =
+        MapReduce<fn(u64) -> Range<u64>, fn(Range<u64>, Range<u64>) -> Range<u64>>;
 
-    fn join(left: Range<u64>, right: Range<u64>) -> Range<u64> {
-        assert_eq!(left.end, right.start, "these are no neighbours");
-        left.start..right.end
+    pub(in crate::parallel) fn joining() -> Joining {
+        MapReduce {
+            map: |number| number..number + 1,
+            reduce: |left, right| {
+                assert_eq!(left.end, right.start, "these are no neighbours");
+                left.start..right.end
+            },
+        }
+    }
+
+    /// Two runners of which one is cancelled in the middle of a block.
+    pub(in crate::parallel) fn cut_short(folding: &impl Consumer<u64>, source: &TokenSource) {
+        let (mut left, mut right) = (folding.start(), folding.start());
+        folding.consume(&mut left, 0..2, 0..2);
+        folding.consume(&mut right, 6..8, 6..8);
+        folding.finish(right);
+        let cancelling = (2..6).inspect(|number| {
+            if *number == 3 {
+                source.cancel();
+            }
+        });
+        folding.consume(&mut left, 2..6, cancelling);
+        folding.finish(left);
+        folding.pass(8);
     }
 
     #[test]
     fn nothing_is_combined_across_what_a_cancellation_leaves_out() {
-        for grouping in [Grouping::Any, Grouping::Fixed] {
-            let source = TokenSource::new();
-            let token = source.token();
-            let fold: Joining = MapReduce {
-                map: |number| number..number + 1,
-                reduce: join,
-            };
-            let folding: Folding<'_, Joining, Range<u64>, _> =
-                Folding::new(&fold, &token, grouping);
-            let mut left = Consumer::<u64>::start(&folding);
-            let mut right = Consumer::<u64>::start(&folding);
-            Consumer::<u64>::consume(&folding, &mut left, 0..2, 0..2);
-            Consumer::<u64>::consume(&folding, &mut right, 6..8, 6..8);
-            Consumer::<u64>::finish(&folding, right);
-            let cancelling = (2..6).inspect(|number| {
-                if *number == 3 {
-                    source.cancel();
-                }
-            });
-            Consumer::<u64>::consume(&folding, &mut left, 2..6, cancelling);
-            Consumer::<u64>::finish(&folding, left);
-            Consumer::<u64>::pass(&folding, 8);
-        }
+        let source = TokenSource::new();
+        let token = source.token();
+        let fold = joining();
+        let folding: Folding<'_, Joining, Range<u64>, _> = Folding::new(&fold, &token);
+        cut_short(&folding, &source);
     }
 }

@@ -8,10 +8,11 @@
 //!
 //! Unsafe: finishes a vector that was written in place.
 
-use crate::engine::Ending;
+use crate::engine::{Ending, Grouping};
 use crate::parallel::map::Filling;
 use crate::parallel::ordered_collect::OrderedCollect;
 use crate::parallel::reduce::{Fold, Folding};
+use crate::parallel::reduce_leaves::FoldingLeaves;
 use crate::parallel::source::OwnedItems;
 use crate::query::first_items::first_items;
 use crate::query::run::CheckedBelow;
@@ -82,12 +83,19 @@ pub(crate) fn fold<P: Pipeline, F: Fold<P::Item>, E: Ending>(
     fold: &F,
     run: &QueryRun<'_, E>,
 ) -> Option<Option<F::Value>> {
-    let mut folding = Folding::new(fold, CheckedBelow(run.ending), E::GROUPING);
-    pipeline.drive(u64::MAX, &mut folding, run);
-    if run.is_cancelled() {
-        return None;
+    let watch = CheckedBelow(run.ending);
+    match E::GROUPING {
+        Grouping::Any => {
+            let mut folding = Folding::new(fold, watch);
+            pipeline.drive(u64::MAX, &mut folding, run);
+            (!run.is_cancelled()).then(|| folding.into_value())
+        }
+        Grouping::Fixed => {
+            let mut folding = FoldingLeaves::new(fold, watch);
+            pipeline.drive(u64::MAX, &mut folding, run);
+            (!run.is_cancelled()).then(|| folding.into_value())
+        }
     }
-    Some(folding.into_value())
 }
 
 /// Extends a collection by each block; the function adds a collection of later items.
