@@ -3,7 +3,9 @@
 //! Their items wait for what only another thread can bring, so a call that stays on its thread meets a deadline. How long such
 //! calls take is printed, not asserted: `cargo test --release -p manyhands --test it opened::table -- --ignored --nocapture`.
 
-use crate::support::{Deadline, blow, message_of, panics_of, random_below, wait_until};
+use crate::support::{
+    Board, Deadline, blow, busy_micros, message_of, of_threads, panics_of, random_below, wait_until,
+};
 use crate::which_runtime::{named, thread_name};
 use manyhands::query::prelude::*;
 use manyhands::{Runtime, parallel, task};
@@ -280,6 +282,20 @@ impl Drop for Item<'_> {
     fn drop(&mut self) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
+}
+
+#[test]
+fn behind_a_long_first_item_of_an_iterator_the_next_ones_run_together() {
+    let both = Board::new(2);
+    of_threads(2).install(|| {
+        parallel::for_each(parallel::from_iter(0..3), |item| {
+            if item == 0 {
+                return busy_micros(20_000);
+            }
+            both.happens(item - 1);
+            both.wait_for_all();
+        });
+    });
 }
 
 /// A call of 64 items after short ones, in which the item of this number panics when two threads run. Returns how many

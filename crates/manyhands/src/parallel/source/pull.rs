@@ -22,12 +22,15 @@ use crate::runtime::{
 };
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard, clock, into_inner, lock, spin_loop};
+use std::mem;
 
 /// The iterator and its position.
-pub(super) struct Pull<I> {
+pub(super) struct Pull<I: Iterator> {
     /// `None` when it has ended, or panicked.
     iterator: Option<I>,
     next: u64,
+    /// The items before the next one that nobody has run yet.
+    taken: Vec<I::Item>,
 }
 
 /// What the caller does first.
@@ -47,6 +50,7 @@ impl<I: Iterator<Item: Send> + Send> Pull<I> {
         Self {
             iterator: Some(iterator),
             next: 0,
+            taken: Vec::new(),
         }
     }
 
@@ -108,7 +112,6 @@ impl<I: Iterator> Pull<I> {
             // Nobody knows how much is left: as much again is assumed.
             let looks = alone.is_none() && probe.spent() >= look_at && pays_to_share(probe.spent());
             let mut taken = 0;
-            let mut taking = None;
             // Where leaves are fixed none is empty.
             if looks || chunk_min > 1 {
                 let begun = clock::ticks();
@@ -117,8 +120,19 @@ impl<I: Iterator> Pull<I> {
                 if taken == 0 {
                     break;
                 }
-                let rate = Rate::of(clock::ticks().saturating_sub(begun), taken as u64);
-                taking = looks.then_some(rate);
+                let taking = Rate::of(clock::ticks().saturating_sub(begun), taken as u64);
+                // The others have taken as long; their bodies may not.
+                let can_share = cost::can_share(probe.spent(), taking.ticks_for(self.next));
+                let may_go_on = taken == block && iterator.size_hint().1 != Some(0);
+                if looks && can_share && may_go_on {
+                    self.next += taken as u64;
+                    self.taken = chunk;
+                    return true;
+                }
+                if looks && !can_share {
+                    because = AloneBecause::SourceSlow;
+                    look_at = 2 * probe.spent();
+                }
                 consumer.consume(runner.state(), positions, chunk.drain(..));
             } else {
                 let counted = iterator.by_ref().take(block).inspect(|_| taken += 1);
@@ -130,14 +144,6 @@ impl<I: Iterator> Pull<I> {
                 break;
             }
             probe.measure(taken as u64, 0);
-            if let Some(taking) = taking {
-                // The others have taken as long; their bodies may not.
-                if cost::can_share(probe.spent(), taking.ticks_for(self.next)) {
-                    return true;
-                }
-                because = AloneBecause::SourceSlow;
-                look_at = 2 * probe.spent();
-            }
         }
         drop(part);
         probe.end(self.next);
@@ -145,8 +151,12 @@ impl<I: Iterator> Pull<I> {
         false
     }
 
-    /// Pulls up to `max` items into `chunk`; returns the position of the first.
+    /// Pulls up to `max` items into `chunk`, or those that were taken; returns the position of the first.
     fn fill(&mut self, chunk: &mut Vec<I::Item>, max: usize) -> Result<u64, Payload> {
+        if !self.taken.is_empty() {
+            mem::swap(&mut self.taken, chunk);
+            return Ok(self.next - chunk.len() as u64);
+        }
         let first = self.next;
         // Taken out, so that a panic leaves none behind: the iterator is then dropped, once.
         let Some(mut iterator) = self.iterator.take() else {
@@ -192,6 +202,10 @@ fn share<I, C, O>(
 {
     current::with_slot(|slot| {
         let Some(place) = slot.and_then(OpenCall::next) else {
+            let taken = mem::take(&mut pull.taken);
+            let positions = pull.next - taken.len() as u64..pull.next;
+            let consumer = runner.consumer;
+            consumer.consume(runner.state(), positions, taken.into_iter());
             pull.run_alone(runner, Some(AloneBecause::NoPlace), chunk, observer);
             return;
         };
