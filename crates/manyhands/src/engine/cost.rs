@@ -129,7 +129,7 @@ pub(super) fn is_long_search(spent: u64, since_last_end: impl FnOnce() -> u64) -
 pub(super) fn may_pay(left: u64, since_last_end: impl FnOnce() -> u64) -> bool {
     // A worker that has had no work for twice as long as a wake takes has stopped spinning.
     left >= clock::ticks_in(SHARE_NANOS_MIN)
-        && (left > worth_a_wake() || since_last_end() < clock::ticks_in(2 * WAKE_NANOS_FIRST))
+        && (is_worth_a_wake(left) || since_last_end() < clock::ticks_in(2 * WAKE_NANOS_FIRST))
 }
 
 /// Whether work of so many ticks, in items of this rate, is better shared although what the runners make of it is merged item
@@ -143,6 +143,11 @@ pub(super) fn outweighs_merging(ticks: u64, rate: Rate) -> bool {
 /// items: whoever does that, it is done one after the other.
 pub(crate) fn can_share(spent: u64, taking: u64) -> bool {
     spent >= taking + taking / 2
+}
+
+/// Whether so many ticks of work are worth a wake.
+pub(crate) fn is_worth_a_wake(ticks: u64) -> bool {
+    ticks > worth_a_wake()
 }
 
 /// For each of these ticks that is left to do one more worker is woken. Less work has never been worth a wake, on any machine
@@ -295,7 +300,7 @@ const MUCH_SLOWER_PERCENT: u128 = 130;
 /// known.
 const SIMILAR: u64 = 4;
 /// After this many calls alone, sharing is tried again, and the other way round;
-pub(super) const BACKOFF_MAX: u32 = 64;
+pub(crate) const BACKOFF_MAX: u32 = 64;
 /// sharing, where it was not much slower, also after this time.
 const BACKOFF_NANOS_MAX: u64 = 5_000_000;
 /// A program that makes a few short loops may still fork, or build its default runtime; one that makes many is better off

@@ -285,6 +285,22 @@ impl Drop for Item<'_> {
 }
 
 #[test]
+fn where_the_first_item_of_an_iterator_was_long_all_begin_together() {
+    let both = Board::new(2);
+    of_threads(2).install(|| {
+        for was_long in [false, true] {
+            parallel::for_each(parallel::from_iter(0..2), |item| {
+                if !was_long {
+                    return busy_micros(20_000);
+                }
+                both.happens(item);
+                both.wait_for_all();
+            });
+        }
+    });
+}
+
+#[test]
 fn behind_a_long_first_item_of_an_iterator_the_next_ones_run_together() {
     let both = Board::new(2);
     of_threads(2).install(|| {

@@ -2,12 +2,14 @@
 //!
 //! Runners take turns at the iterator (`turns.rs`): each pulls a chunk in its turn, and runs the bodies after it. Chunks
 //! grow from one item while bodies and pulls are quick. The caller begins alone, straight from the iterator, and opens
-//! the call to helpers when that pays. A helper waits for its turn about as long as a wake takes, and then leaves until
-//! the turn has ended: the iterator may wait, also for a task of the same pool.
+//! the call to helpers when that pays; at once where the first item of an earlier call was long. A helper waits for its
+//! turn about as long as a wake takes, and then leaves until the turn has ended: the iterator may wait, also for a task of
+//! the same pool.
 //!
 //! Not here: the iterator as a source (`iterator.rs`), whose turn it is (`turns.rs`), and how helpers reach a call
 //! (`runtime/fork_join/open_call.rs`).
 
+use crate::call_site::CallSiteProfile;
 use crate::engine::{
     Consumer, HelperPolicy, Plan, Rate, RateProbe, Runner, SharingPlan, cost, pays_to_share,
 };
@@ -31,6 +33,8 @@ pub(super) struct Pull<I: Iterator> {
     next: u64,
     /// The items before the next one that nobody has run yet.
     taken: Vec<I::Item>,
+    /// How many ticks the caller took for its first item, if it began alone and the iterator is not slow.
+    first_took: u64,
 }
 
 /// What the caller does first.
@@ -51,6 +55,7 @@ impl<I: Iterator<Item: Send> + Send> Pull<I> {
             iterator: Some(iterator),
             next: 0,
             taken: Vec::new(),
+            first_took: 0,
         }
     }
 
@@ -71,18 +76,47 @@ impl<I: Iterator<Item: Send> + Send> Pull<I> {
     }
 
     fn run<C: Consumer<I::Item>, O: LoopObserver>(
-        mut self,
+        self,
         consumer: &C,
         plan: &SharingPlan<'_>,
         (first, chunk): (First, Chunk),
         observer: O,
     ) {
         let mut runner = Runner::new(consumer);
-        let alone = (plan.degree == Some(1)).then_some(AloneBecause::OneAllowed);
-        if first == First::Share || self.run_alone(&mut runner, alone, chunk, observer) {
-            share(self, &mut runner, plan, chunk, observer);
+        match first {
+            First::Probe => self.probe(&mut runner, plan, chunk, observer),
+            First::Share => share(self, &mut runner, plan, chunk, observer),
         }
         runner.finish();
+    }
+
+    /// Runs items alone until sharing pays; none where the first item of an earlier call was long.
+    fn probe<C: Consumer<I::Item>, O: LoopObserver>(
+        mut self,
+        runner: &mut Runner<'_, I::Item, C>,
+        plan: &SharingPlan<'_>,
+        chunk: Chunk,
+        observer: O,
+    ) {
+        let alone = (plan.degree == Some(1)).then_some(AloneBecause::OneAllowed);
+        let site = CallSiteProfile::of(Self::probe::<C, O> as *const () as usize);
+        let iterator = self.iterator.as_ref();
+        let are_several = iterator.is_some_and(|items| may_exceed(items, 1));
+        if alone.is_none() && are_several && site.must_be_shared() {
+            let begun = clock::ticks();
+            share(self, runner, plan, chunk, observer);
+            if !cost::is_worth_a_wake(clock::ticks().saturating_sub(begun)) {
+                site.share_next(0);
+            }
+            return;
+        }
+        let is_to_be_shared = self.run_alone(runner, alone, chunk, observer);
+        if cost::is_worth_a_wake(self.first_took) {
+            site.share_next(cost::BACKOFF_MAX);
+        }
+        if is_to_be_shared {
+            share(self, runner, plan, chunk, observer);
+        }
     }
 }
 
@@ -110,7 +144,8 @@ impl<I: Iterator> Pull<I> {
             let block = to_usize(block);
             let positions = self.next..self.next + block as u64;
             // Nobody knows how much is left: as much again is assumed.
-            let looks = alone.is_none() && probe.spent() >= look_at && pays_to_share(probe.spent());
+            let spent = probe.spent();
+            let looks = spent > 0 && alone.is_none() && spent >= look_at && pays_to_share(spent);
             let mut taken = 0;
             // Where leaves are fixed none is empty.
             if looks || chunk_min > 1 {
@@ -123,14 +158,14 @@ impl<I: Iterator> Pull<I> {
                 let taking = Rate::of(clock::ticks().saturating_sub(begun), taken as u64);
                 // The others have taken as long; their bodies may not.
                 let can_share = cost::can_share(probe.spent(), taking.ticks_for(self.next));
-                let may_go_on = taken == block && iterator.size_hint().1 != Some(0);
-                if looks && can_share && may_go_on {
+                if looks && can_share && taken == block && may_exceed(iterator, 0) {
                     self.next += taken as u64;
                     self.taken = chunk;
                     return true;
                 }
                 if looks && !can_share {
                     because = AloneBecause::SourceSlow;
+                    self.first_took = 0;
                     look_at = 2 * probe.spent();
                 }
                 consumer.consume(runner.state(), positions, chunk.drain(..));
@@ -144,6 +179,9 @@ impl<I: Iterator> Pull<I> {
                 break;
             }
             probe.measure(taken as u64, 0);
+            if self.next == 1 {
+                self.first_took = probe.spent();
+            }
         }
         drop(part);
         probe.end(self.next);
@@ -170,6 +208,11 @@ impl<I: Iterator> Pull<I> {
         self.next += chunk.len() as u64;
         Ok(first)
     }
+}
+
+/// Whether the iterator may have more than `most` items, as far as it says.
+fn may_exceed(iterator: &impl Iterator, most: usize) -> bool {
+    iterator.size_hint().1.is_none_or(|len| len > most)
 }
 
 /// The remaining items of an iterator.
