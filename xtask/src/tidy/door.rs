@@ -1,5 +1,6 @@
 //! Rule: only `sync/` names the standard library's atomics, locks, threads and thread-locals, and
-//! loom and manyhands-explore. What goes round that door is invisible to the models, and outlives a schedule.
+//! loom and manyhands-explore. What goes round that door is invisible to the models, and outlives a schedule. The values of
+//! `manyhands-analysis` need none of that.
 
 use std::sync::LazyLock;
 
@@ -8,10 +9,12 @@ use regex::Regex;
 use super::finding::Finding;
 use super::paths::{NamedPath, paths_from};
 use super::source::pattern;
-use super::tree::{Tree, library_module};
+use super::tree::{LIBRARY, Tree, library_module};
 
 /// Where the door is.
 const DOOR: &str = "sync";
+/// What has no door.
+const VALUES: &str = "crates/manyhands-analysis/src/";
 
 /// Parts of `std::sync` that a model need not control.
 const FREE: &[&str] = &["Arc", "Weak", "OnceLock", "PoisonError"];
@@ -20,7 +23,8 @@ static MACRO: LazyLock<Regex> = LazyLock::new(|| pattern(r"(^|[^:\w])thread_loca
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, source) in tree.library() {
+    let is_checked = |path: &str| path.starts_with(LIBRARY) || path.starts_with(VALUES);
+    for (path, source) in tree.sources().filter(|(path, _)| is_checked(path)) {
         if library_module(path) == Some(DOOR) {
             continue;
         }
@@ -78,6 +82,8 @@ mod tests {
         ] {
             assert!(count("queue/deque.rs", text) > 0, "{text}");
         }
+        let values = [("crates/manyhands-analysis/src/lib.rs", "use std::thread;")];
+        assert_eq!(check(&Tree::of(&values)).len(), 1);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! A thread that looks for deadlocks and starved runtimes, and reports each once on standard error.
 
 use crate::inspect::analysis::deadlock::{Ring, deadlocks};
-use crate::inspect::analysis::starvation_looks::{Look, StarvationLooks};
 use crate::inspect::tasks::snapshot::SeenTasks;
-use crate::inspect::tasks::take::tasks_that_wait_for_tasks;
+use crate::inspect::tasks::take::{look_at_runtimes, tasks_that_wait_for_tasks};
 use crate::recording::{TaskNumber, opening, table};
 use crate::sync::{Mutex, lock, thread};
+use manyhands_analysis::StarvationLooks;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -55,7 +55,7 @@ fn look_for_ever(between_looks: Duration) {
     let mut looks = StarvationLooks::default();
     loop {
         let deadlocks = watchdog.look(tasks_that_wait_for_tasks(), table::has);
-        let starvations = looks.news(Look::now()).into_iter();
+        let starvations = looks.news(look_at_runtimes()).into_iter();
         let starvations = starvations.map(|starved| starved.text);
         for news in deadlocks.into_iter().chain(starvations) {
             // Standard error is all there is, and it may be closed.

@@ -3,15 +3,15 @@
 //!
 //! All tasks are looked through each time, but only those that have changed become text.
 //!
-//! Not here: how news are found (`sent.rs`), and snapshots inside the program (`tasks/take.rs`).
+//! Not here: how news are found (`Sent` of `manyhands-analysis`), and snapshots inside the program (`tasks/take.rs`).
 
-use crate::inspect::serve::sent::Sent;
 use crate::inspect::serve::wire::{say, say_all, task_line};
 use crate::inspect::tasks::snapshot::SeenTask;
 use crate::inspect::tasks::take::{find_owners, for_each_of_oldest};
 use crate::recording::enabled::loops::running as loops;
 use crate::recording::{TaskNumber, channels, runtimes};
 use crate::sync::clock;
+use manyhands_analysis::Sent;
 use manyhands_wire::{End, Gone, Line, Load};
 use std::collections::HashSet;
 use std::io::{self, Write};

@@ -2,11 +2,8 @@
 
 mod changes;
 mod groups;
-mod mappings;
 mod poll_once;
-mod refused;
 mod reports;
-mod sent;
 pub(crate) mod server;
 mod socket;
 mod stacks;

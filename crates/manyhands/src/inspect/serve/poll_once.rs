@@ -5,13 +5,14 @@
 //!
 //! Not here: what the poll leaves (`recording/enabled/tasks/leaf_stacks.rs`), and the wake (`wake_by_record.rs`).
 
-use crate::inspect::serve::refused::Refused;
+use crate::inspect::serve::stacks::no_copies;
 use crate::inspect::serve::wake_by_record;
 use crate::inspect::tasks::snapshot::SeenTask;
 use crate::inspect::tasks::take::find_owners;
 use crate::recording::enabled::tasks::leaf_stacks::Stacks;
 use crate::recording::{Record, TaskNumber, leaf_stacks};
 use crate::sync::{Mutex, clock, lock, stack_copy};
+use manyhands_analysis::Refused;
 use std::time::Duration;
 
 /// What was seen of a task that was polled: the task at the end of the poll, or none if it has ended with that; and the stacks
@@ -20,7 +21,7 @@ pub(super) type Polled = (Option<SeenTask>, Stacks);
 
 /// Has a task polled that waits. Takes at most [`LIMIT`].
 pub(super) fn poll_once(number: TaskNumber) -> Result<Polled, Refused> {
-    stack_copy::prepare().map_err(Refused::no_copies)?;
+    stack_copy::prepare().map_err(no_copies)?;
     clock::calibrate();
     let _one_at_a_time = lock(&ASKING);
     let ticket = leaf_stacks::ask(number);

@@ -6,16 +6,15 @@
 //! Not here: the lines (the crate `manyhands-wire`), and where the socket is (`socket.rs`).
 
 use crate::inspect::analysis::deadlock::{Ring, deadlocks};
-use crate::inspect::analysis::starvation_looks::{Look, StarvationLooks};
 use crate::inspect::serve::changes::SentOfProgram;
-use crate::inspect::serve::refused::Refused;
 use crate::inspect::serve::wire::{say, say_all};
 use crate::inspect::serve::{groups, poll_once, reports, socket, stacks};
-use crate::inspect::tasks::take::tasks_that_wait_for_tasks;
+use crate::inspect::tasks::take::{look_at_runtimes, tasks_that_wait_for_tasks};
 use crate::recording::enabled::loops::last_reports as loop_reports;
 use crate::recording::{TaskNumber, opening};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, clock, lock, peer, thread};
+use manyhands_analysis::{Refused, StarvationLooks};
 use manyhands_wire::{End, Hello, Line, PROTOCOL, Request};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -228,13 +227,13 @@ fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::
     reason = "between two looks; waits that both see are the same however long it is"
 )]
 fn send_deadlocks(answers: &mut impl Write, looks: &mut StarvationLooks) -> io::Result<()> {
-    let look = Look::now();
+    let begun = look_at_runtimes();
     let earlier = tasks_that_wait_for_tasks();
     thread::sleep(STABLE_FOR);
     let now = tasks_that_wait_for_tasks();
     let rings = deadlocks(&now, &earlier);
     say_all(answers, rings.iter().map(Ring::shown).map(Line::Deadlock))?;
-    let starvations = looks.search(&look, thread::sleep);
+    let starvations = looks.search(&begun, look_at_runtimes, thread::sleep);
     let end = Line::End(End {
         deadlocks: Some(rings.len()),
         starvations: Some(starvations.len()),

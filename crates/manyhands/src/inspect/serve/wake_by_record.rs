@@ -9,8 +9,8 @@
 //!
 //! Unsafe: the cell is reached by pointer.
 
-use crate::inspect::serve::refused::Refused;
 use crate::recording::{TaskNumber, TaskState, table};
+use manyhands_analysis::Refused;
 
 /// Wakes a task that waits, as one of its wakers would.
 pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), Refused> {

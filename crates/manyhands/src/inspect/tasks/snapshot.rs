@@ -5,7 +5,10 @@
 use crate::inspect::tasks::outside;
 use crate::recording::{Frame, Frames, Record, TaskNumber, TaskState, WaitRecord, micros};
 use crate::sync::clock;
-use manyhands_wire::{self as wire, Channel, Loop, Runtime, Task, Wait, place, printable, word};
+use manyhands_analysis as analysis;
+use manyhands_wire::{
+    self as wire, Channel, Loop, Runtime, Starvation, Task, Wait, place, printable, word,
+};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
@@ -40,6 +43,47 @@ pub struct Snapshot {
     pub channels: Vec<Channel>,
     /// The records of these tasks, in which deadlocks are looked for.
     pub(in crate::inspect) seen: SeenTasks,
+}
+
+impl Snapshot {
+    /// The runtimes that were starved from `earlier` to this snapshot: tasks were queued, all workers were blocked in the
+    /// same pieces of work or busy with them, and no thread could be added. Between the two should lie more time than a
+    /// piece of work may keep a worker: some hundred milliseconds.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "inspect-unstable")] {
+    /// use manyhands::{Runtime, inspect, task};
+    /// use std::sync::Mutex;
+    /// use std::time::{Duration, Instant};
+    ///
+    /// static LOCK: Mutex<()> = Mutex::new(());
+    /// let held = LOCK.lock().unwrap();
+    /// let runtime = Runtime::builder().workers(1).max_threads(1).name("small").build()?;
+    /// let tasks = runtime.install(|| [0; 3].map(|_| task::run(|| drop(LOCK.lock().unwrap()))));
+    ///
+    /// let deadline = Instant::now() + Duration::from_secs(30);
+    /// let starvation = loop {
+    ///     assert!(Instant::now() < deadline);
+    ///     let earlier = inspect::snapshot();
+    ///     std::thread::sleep(Duration::from_millis(200));
+    ///     if let Some(starvation) = inspect::snapshot().starvations(&earlier).pop() {
+    ///         break starvation;
+    ///     }
+    /// };
+    /// assert_eq!((starvation.name.as_str(), starvation.queued), ("small", 2));
+    /// println!("{}", starvation.text);
+    /// drop(held);
+    /// for task in tasks {
+    ///     task.join()?;
+    /// }
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn starvations(&self, earlier: &Self) -> Vec<Starvation> {
+        analysis::starvations(&self.runtimes, &earlier.runtimes)
+    }
 }
 
 /// Copies of records, in the order of their numbers.

@@ -4,6 +4,7 @@ use crate::inspect::tasks::snapshot::{SeenTask, SeenTasks, Snapshot};
 use crate::recording::enabled::loops::running as loops;
 use crate::recording::{Record, TaskNumber, WaitKind, WaitRecord, channels, runtimes, table};
 use crate::sync::clock;
+use manyhands_analysis::Look;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 
@@ -33,6 +34,14 @@ pub fn snapshot() -> Snapshot {
         loops: loops::read(),
         channels: channels::read(|_, _| true),
         seen,
+    }
+}
+
+/// A look at what all runtimes do now.
+pub(in crate::inspect) fn look_at_runtimes() -> Look {
+    Look {
+        at: clock::now(),
+        runtimes: runtimes::read(),
     }
 }
 

@@ -1,42 +1,33 @@
 //! Looking for starved runtimes again and again, with enough time between two looks that count.
 //!
-//! Not here: the decision (`starvation.rs`).
+//! Not here: the decision (`starvation.rs`), and the clock.
 
-use crate::inspect::analysis::starvation::{STARVED_FOR, starvations};
-use crate::recording::runtimes;
-use crate::sync::clock;
+use crate::starvation::{STARVED_FOR, starvations};
 use manyhands_wire::{Runtime, Starvation};
 use std::collections::BTreeSet;
 use std::mem;
 use std::time::{Duration, Instant};
 
 /// A look at all runtimes.
-pub(in crate::inspect) struct Look {
-    at: Instant,
-    runtimes: Vec<Runtime>,
+#[derive(Debug)]
+pub struct Look {
+    /// When it was made.
+    pub at: Instant,
+    /// What they did then.
+    pub runtimes: Vec<Runtime>,
 }
 
 /// Who looks, and asks at any times.
-#[derive(Default)]
-pub(in crate::inspect) struct StarvationLooks {
+#[derive(Debug, Default)]
+pub struct StarvationLooks {
     earlier: Option<Look>,
     /// The runtimes that are known to be starved, until they go on.
     starved: BTreeSet<u32>,
 }
 
-impl Look {
-    /// At what they do now.
-    pub(in crate::inspect) fn now() -> Self {
-        Self {
-            at: clock::now(),
-            runtimes: runtimes::read(),
-        }
-    }
-}
-
 impl StarvationLooks {
     /// What was starved from an earlier look to `now`, and was not the last time. Nothing if there was no look long enough ago.
-    pub(in crate::inspect) fn news(&mut self, now: Look) -> Vec<Starvation> {
+    pub fn news(&mut self, now: Look) -> Vec<Starvation> {
         let is_old = |look: &mut Look| now.at.saturating_duration_since(look.at) >= STARVED_FOR;
         let Some(earlier) = self.earlier.take_if(is_old) else {
             self.earlier.get_or_insert(now);
@@ -50,17 +41,19 @@ impl StarvationLooks {
         found
     }
 
-    /// What is starved since `begun`, a look that was made a moment ago. As long as that is a runtime that was not starved since
-    /// an earlier look, made long enough before, it calls `pause`, until it has been long enough.
-    pub(in crate::inspect) fn search(
+    /// What is starved since `begun`, a look that was made a moment ago, to one by `look`. As long as that is a runtime that was
+    /// not starved since an earlier look, made long enough before, it calls `pause` and looks again, until it has been long
+    /// enough.
+    pub fn search(
         &mut self,
         begun: &Look,
+        look: impl Fn() -> Look,
         pause: impl Fn(Duration),
     ) -> Vec<Starvation> {
         let is_old = |look: &Look| begun.at.saturating_duration_since(look.at) >= STARVED_FOR;
         let earlier = self.earlier.take().filter(is_old);
         loop {
-            let now = Look::now();
+            let now = look();
             let since = |look: &Look| starvations(&now.runtimes, &look.runtimes);
             let found = since(begun);
             let known = earlier.as_ref().map(since).unwrap_or_default();
@@ -80,14 +73,14 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[cfg(test)]
 mod tests {
     use super::{Look, StarvationLooks};
-    use crate::inspect::analysis::starvation::{STARVED_FOR, tests::starved};
-    use crate::sync::clock;
-    use std::time::Duration;
+    use crate::starvation::{STARVED_FOR, tests::starved};
+    use std::time::{Duration, Instant};
 
     /// How many starved runtimes are news at looks so far apart, each with what its worker has completed by then.
     fn news(apart: Duration, completed: &[u64]) -> Vec<usize> {
         let mut looks = StarvationLooks::default();
-        let begun = clock::now();
+        #[expect(clippy::disallowed_methods, reason = "any moment will do")]
+        let begun = Instant::now();
         let news = (0..).zip(completed).map(|(place, completed)| {
             let mut runtime = starved();
             runtime.workers[0].completed += completed;

@@ -3,13 +3,14 @@
 //! What there is now comes in the order of its keys, as what was sent before is kept. So one pass over both finds what is
 //! new, what has changed, and what is gone.
 //!
-//! Not here: what is compared (`changes.rs`).
+//! Not here: what is compared (`inspect/serve/changes.rs` of the library).
 
 use std::iter::Peekable;
 use std::{mem, vec};
 
 /// What was sent last and what is sent next: keys in rising order, each with what was said of it.
-pub(super) struct Sent<K, V> {
+#[derive(Debug)]
+pub struct Sent<K, V> {
     before: Peekable<vec::IntoIter<(K, V)>>,
     now: Vec<(K, V)>,
     gone: Vec<K>,
@@ -28,7 +29,7 @@ impl<K, V> Default for Sent<K, V> {
 
 impl<K: Copy + Ord, V: PartialEq> Sent<K, V> {
     /// There is this now. Returns whether it is new or has changed. Keys come in rising order.
-    pub(super) fn is_news(&mut self, key: K, value: V) -> bool {
+    pub fn is_news(&mut self, key: K, value: V) -> bool {
         while let Some((earlier, _)) = self.before.next_if(|(known, _)| *known < key) {
             self.gone.push(earlier);
         }
@@ -39,7 +40,7 @@ impl<K: Copy + Ord, V: PartialEq> Sent<K, V> {
     }
 
     /// That is all, and the next time is compared with it. Returns what was there before and is not now.
-    pub(super) fn end(&mut self) -> Vec<K> {
+    pub fn end(&mut self) -> Vec<K> {
         let next = Vec::with_capacity(self.now.len());
         let now = mem::replace(&mut self.now, next).into_iter().peekable();
         let before = mem::replace(&mut self.before, now);

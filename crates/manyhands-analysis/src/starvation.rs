@@ -4,57 +4,16 @@
 //! of work, blocked or not, and no worker could be added. A worker that has ended a piece of work, has stolen one or has
 //! slept in between has looked into the queues.
 //!
-//! Pure functions of snapshots. Not here: the report of the runtime itself, when all its threads are blocked
-//! (`runtime/monitor/stall.rs`).
+//! Not here: when to look (`starvation_looks.rs`), and the report of the runtime itself, when all its threads are blocked
+//! (`runtime/monitor/stall.rs` of the library).
 
-use crate::inspect::tasks::snapshot::Snapshot;
 use manyhands_wire::{Runtime, Starvation, Worker};
 use std::fmt::Write;
 use std::time::Duration;
 
-impl Snapshot {
-    /// The runtimes that were starved from `earlier` to this snapshot: tasks were queued, all workers were blocked in the
-    /// same pieces of work or busy with them, and no thread could be added. Between the two should lie more time than a
-    /// piece of work may keep a worker: some hundred milliseconds.
-    ///
-    /// # Examples
-    /// ```
-    /// # #[cfg(feature = "inspect-unstable")] {
-    /// use manyhands::{Runtime, inspect, task};
-    /// use std::sync::Mutex;
-    /// use std::time::{Duration, Instant};
-    ///
-    /// static LOCK: Mutex<()> = Mutex::new(());
-    /// let held = LOCK.lock().unwrap();
-    /// let runtime = Runtime::builder().workers(1).max_threads(1).name("small").build()?;
-    /// let tasks = runtime.install(|| [0; 3].map(|_| task::run(|| drop(LOCK.lock().unwrap()))));
-    ///
-    /// let deadline = Instant::now() + Duration::from_secs(30);
-    /// let starvation = loop {
-    ///     assert!(Instant::now() < deadline);
-    ///     let earlier = inspect::snapshot();
-    ///     std::thread::sleep(Duration::from_millis(200));
-    ///     if let Some(starvation) = inspect::snapshot().starvations(&earlier).pop() {
-    ///         break starvation;
-    ///     }
-    /// };
-    /// assert_eq!((starvation.name.as_str(), starvation.queued), ("small", 2));
-    /// println!("{}", starvation.text);
-    /// drop(held);
-    /// for task in tasks {
-    ///     task.join()?;
-    /// }
-    /// # }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn starvations(&self, earlier: &Self) -> Vec<Starvation> {
-        starvations(&self.runtimes, &earlier.runtimes)
-    }
-}
-
-/// As [`Snapshot::starvations`], of the runtimes in two snapshots.
-pub(in crate::inspect) fn starvations(now: &[Runtime], earlier: &[Runtime]) -> Vec<Starvation> {
+/// The runtimes that were starved from one look at all runtimes to a later one.
+#[must_use]
+pub fn starvations(now: &[Runtime], earlier: &[Runtime]) -> Vec<Starvation> {
     let before = |now: &Runtime| {
         let mut earlier = earlier.iter();
         earlier.find(|earlier| earlier.number == now.number)
@@ -164,12 +123,12 @@ fn named(worker: &Worker) -> String {
 }
 
 /// Two looks that find a runtime starved are at least so far apart: work that keeps all workers for a shorter time is usual.
-pub(in crate::inspect) const STARVED_FOR: Duration = Duration::from_millis(400);
+pub(crate) const STARVED_FOR: Duration = Duration::from_millis(400);
 /// Workers that are named.
 const SHOWN_MAX: usize = 16;
 
 #[cfg(test)]
-pub(in crate::inspect) mod tests {
+pub(crate) mod tests {
     use super::{Starvation, starvations};
     use manyhands_wire::{Runtime, Worker, place, printable};
     use std::panic::Location;
@@ -178,7 +137,7 @@ pub(in crate::inspect) mod tests {
     type Case = (&'static str, bool, fn(&mut Runtime));
 
     /// A runtime of two workers at its limit, with a task in its queue.
-    pub(in crate::inspect) fn starved() -> Runtime {
+    pub(crate) fn starved() -> Runtime {
         Runtime {
             number: 1,
             name: "test".to_owned(),

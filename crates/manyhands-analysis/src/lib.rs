@@ -1,0 +1,21 @@
+//! What is recorded of a running program of `manyhands`, as values, and what follows from them: what is starved, what has
+//! changed since it was sent, and what of that is said in a line of `manyhands-wire`.
+//!
+//! The library fills the values in, with its feature `inspect`. Nothing here knows a runtime: no lock, no thread, no clock. The
+//! types change whenever something else is recorded.
+//!
+//! Not here: when something is recorded, and the socket (the library), and what is shown of it (`manyhands-inspect`).
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod refused;
+mod sent;
+mod stacks;
+mod starvation;
+mod starvation_looks;
+
+pub use refused::Refused;
+pub use sent::Sent;
+pub use stacks::{addresses, mappings};
+pub use starvation::starvations;
+pub use starvation_looks::{Look, StarvationLooks};
