@@ -1,5 +1,5 @@
-//! What is recorded of a running program of `manyhands`, as values, and what follows from them: what is starved, what has
-//! changed since it was sent, and what of that is said in a line of `manyhands-wire`.
+//! What is recorded of a running program of `manyhands`, as values, and what follows from them: what is starved, what
+//! kept a loop from being faster, and what of that is said in a line of `manyhands-wire`.
 //!
 //! The library fills the values in, with its feature `inspect`. Nothing here knows a runtime: no lock, no thread, no clock. The
 //! types change whenever something else is recorded.
@@ -8,14 +8,24 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod loops;
+mod moment;
 mod refused;
 mod sent;
 mod stacks;
 mod starvation;
 mod starvation_looks;
+mod tasks;
 
+pub use loops::calls::{CallLimit, CallsReport, LevelTrial, level_trial};
+pub use loops::line::report_line;
+pub use loops::part::{Call, Part, Parts, Phase};
+pub use loops::report::{AloneBecause, BlockReport, LoopReport, RunnerReport, TrialReport};
+pub use loops::verdict::Verdict;
+pub use moment::Moment;
 pub use refused::Refused;
 pub use sent::Sent;
 pub use stacks::{addresses, mappings};
 pub use starvation::starvations;
 pub use starvation_looks::{Look, StarvationLooks};
+pub use tasks::number::{PLACES_MAX, SHARDS, TaskNumber};

@@ -154,7 +154,7 @@ pub mod inspect;
 mod inspect;
 
 #[cfg_attr(
-    not(feature = "inspect-unstable"),
+    all(feature = "inspect", not(feature = "inspect-unstable")),
     expect(unreachable_pub, reason = "public with `inspect-unstable`")
 )]
 #[cfg_attr(

@@ -39,7 +39,7 @@ use crate::engine::consumer::{AnyLoop, BlockRunner, Loop, LoopRunner};
 pub(crate) use crate::engine::rate::{Rate, RateProbe};
 use crate::engine::shared_loop::Begun;
 use crate::engine::unshared::{Alone, Frame, Whole};
-use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Site, Unobserved};
+use crate::recording::{self, LoopObserver, RunnerObserver, RunsAlone, Site, Unobserved};
 use crate::runtime::{CallerThread, current, series};
 use crate::sync::{clock, process};
 pub(crate) use consumer::{Consumer, Ending, Grouping, Watch, limit_each};
@@ -303,19 +303,19 @@ fn drive_long<O: LoopObserver>(
             let begun = Begun::at(known);
             let expected = known.ticks_for(items);
             let because = if plan.degree == Some(1) {
-                AloneBecause::OneAllowed
+                RunsAlone::OneAllowed
             } else if items > 1 && must_share(plan, site, items) {
                 return shared_loop::share(rest, runner, plan, (site, observer), begun);
             } else if !plan.helpers.may_wait() && site.must_run_alone(items) {
-                AloneBecause::SharingHurt
+                RunsAlone::SharingHurt
             } else if items > 1 && plan.pays_to_share(0, expected, known) {
                 return shared_loop::share(rest, runner, plan, (site, observer), begun);
             } else {
-                AloneBecause::TooShort
+                RunsAlone::TooShort
             };
             // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
-            let counts = because == AloneBecause::SharingHurt
-                && plan.pays_to_share(u64::MAX, expected, known);
+            let counts =
+                because == RunsAlone::SharingHurt && plan.pays_to_share(u64::MAX, expected, known);
             let _running = counts.then(current::enter_as_running);
             drive_alone(rest, runner, plan, (site, observer), because);
         });
@@ -416,18 +416,18 @@ fn drive_alone<O: LoopObserver>(
     runner: &mut dyn BlockRunner,
     plan: &SharingPlan<'_>,
     (site, observer): (&CallSiteProfile, O),
-    because: AloneBecause,
+    because: RunsAlone,
 ) {
     let (work, known) = (rest.work, Rate(site.cost()));
     let (start, end) = rest.take(u64::MAX);
-    let may_share = because == AloneBecause::TooShort;
+    let may_share = because == RunsAlone::TooShort;
     let mut part = observer.caller_alone();
     let mut probe = RateProbe::begin(if may_share { known } else { Rate::ZERO });
-    let openable = end - start > 1 && because != AloneBecause::OneAllowed;
+    let openable = end - start > 1 && because != RunsAlone::OneAllowed;
     let thread = CallerThread::current().filter(|_| openable);
     let number = thread.map_or(0, |thread| thread.calls.next_number());
     let patience = match because {
-        AloneBecause::SharingHurt => {
+        RunsAlone::SharingHurt => {
             let alone = Rate(site.cost_alone().max(site.cost()));
             cost::opens_at(probe.begun, alone.ticks_for(end - start))
         }

@@ -15,7 +15,7 @@ use crate::engine::{
     AnyLoop, BlockRunner, HelperPolicy, Rate, Rest, SharingPlan, Until, learn_item,
 };
 use crate::job::{Payload, catch, resume_all};
-use crate::recording::{AloneBecause, LoopObserver, RunnerObserver};
+use crate::recording::{LoopObserver, RunnerObserver, RunsAlone};
 use crate::runtime::{
     Helped, HelpedWork, OccupiedSlot, OpenCall, Pool, YieldCheck, current, policy, series, wait,
 };
@@ -128,7 +128,7 @@ pub(super) fn share<O: LoopObserver>(
 
 /// The call with no helper slot free.
 fn run_alone(mut rest: Rest<'_>, runner: &mut dyn BlockRunner, observer: impl LoopObserver) {
-    observer.alone(AloneBecause::NoPlace);
+    observer.alone(RunsAlone::NoPlace);
     let mut part = observer.caller_alone();
     let (from, to) = rest.take(u64::MAX);
     // SAFETY: taken from `rest` just now.

@@ -21,7 +21,7 @@ use crate::engine::{
 use crate::job::{
     Action, AggregatePanic, Job, JobKind, Latch, Payload, abort, catch, contain, value_or_resume,
 };
-use crate::recording::{AloneBecause, LoopObserver};
+use crate::recording::{LoopObserver, RunsAlone};
 use crate::runtime::fork_join::unshared_calls::UnsharedCall;
 use crate::runtime::{
     AfterWait, CallerThread, OccupiedSlot, RuntimeInner, Stolen, WorkerSlot, current, wait,
@@ -87,7 +87,7 @@ fn run_unwatched(
     (site, observer): (&CallSiteProfile, impl LoopObserver),
 ) {
     let plan = SharingPlan::when_it_pays(degree);
-    let because = AloneBecause::TooShort;
+    let because = RunsAlone::TooShort;
     drive_alone(rest, runner, &plan, (site, observer), because);
 }
 

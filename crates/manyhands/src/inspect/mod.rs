@@ -4,16 +4,15 @@
 //! When and what is recorded, and what it costs: [`diagnostics`](crate::diagnostics).
 
 pub(crate) mod analysis;
-mod loops;
 #[cfg(unix)]
 pub(crate) mod serve;
 pub(crate) mod tasks;
 
-pub use crate::recording::enabled::{
-    BlockReport, CallsReport, LoopReport, RunnerReport, TrialReport, last_loop, loop_reports,
+pub use crate::recording::enabled::{last_loop, loop_reports};
+pub use manyhands_analysis::{
+    AloneBecause, BlockReport, CallLimit, CallsReport, LevelTrial, LoopReport, RunnerReport,
+    TrialReport, Verdict,
 };
-pub use crate::recording::{AloneBecause, CallLimit, LevelTrial};
-pub use loops::verdict::Verdict;
 pub use manyhands_wire::{
     Channel, Deadlock, Frame, Load, Loop, Runtime, Starvation, Task, Wait, Worker,
 };

@@ -1,6 +1,6 @@
 //! How many calls of an async loop may run at once, and why it begins no more: what the loop tells its record.
 //!
-//! Not here: what is made of it (`recording/enabled/loops/calls_report.rs`).
+//! Not here: what is made of it (`recording/enabled/loops/calls_account.rs`).
 
 use std::time::{Duration, Instant};
 
@@ -41,38 +41,16 @@ pub(crate) enum BeginsNoMore {
     SourceEnded,
 }
 
-/// What an async loop knows at its end of the number of calls at a time: where it came from, and the last comparison.
-pub(crate) type FoundConcurrency = (CallLimit, Option<LevelTrial>);
-
-/// Where the number of calls at a time of an async loop came from.
-///
-/// Example: see [`last_loop`](crate::inspect::last_loop).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum CallLimit {
-    /// The caller has set it, or the highest one.
-    Set,
-    /// The loop has found it: more calls at a time were not worth it.
-    Found,
-    /// It is the highest that a loop tries by itself, 1,024.
-    Highest,
-    /// The loop ended before it was found.
-    #[default]
-    NotFound,
-}
-
-/// How two numbers of calls at a time of an async loop compare. The greater one was not worth it.
-///
-/// Example: see [`last_loop`](crate::inspect::last_loop).
+/// What an async loop knows at its end of the number of calls at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LevelTrial {
-    /// The lower number.
-    pub fewer: usize,
-    /// The time from the end of one call to that of the next with it.
-    pub fewer_every: Duration,
-    /// The greater number.
-    pub more: usize,
-    /// The same with that.
-    pub more_every: Duration,
+pub(crate) struct FoundConcurrency {
+    /// How many may run.
+    pub(crate) level: usize,
+    /// How few and how many the caller allows.
+    pub(crate) limits: (usize, usize),
+    /// The most that a loop tries by itself.
+    pub(crate) tried_most: usize,
+    /// The two numbers that were compared last, the lower one first, each with the time from the end of one call to that of the
+    /// next; `None` if the greater one was worth it.
+    pub(crate) not_worth: Option<[(usize, Duration); 2]>,
 }

@@ -4,19 +4,14 @@
 //!
 //! Not here: the record (`recording/enabled/loops/running.rs`).
 
-/// Why a loop ran on its caller alone.
-///
-/// Example: see [`last_loop`](crate::inspect::last_loop).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum AloneBecause {
-    /// All calls from this place were so short that nothing is measured any more.
-    AlwaysShort,
-    /// What was left never paid for handing it over.
+/// Why a call runs on its caller alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunsAlone {
+    /// What is left does not pay for handing it over.
     TooShort,
     /// One runner is what the caller asked for.
     OneAllowed,
-    /// To take an item from the iterator, which one thread can do at a time, took longer than its body.
+    /// To take an item from the iterator, which one thread can do at a time, takes longer than its body.
     SourceSlow,
     /// Earlier calls from this place became slower when they were shared.
     SharingHurt,
@@ -34,7 +29,7 @@ pub(crate) trait LoopObserver: Copy + Sync {
     const MEASURES_SHORT: bool = false;
 
     /// The whole loop runs on its caller.
-    fn alone(self, _because: AloneBecause) {}
+    fn alone(self, _because: RunsAlone) {}
 
     /// The rest is open to helpers; this number of threads can run it.
     fn opens(self, _threads: usize) {}

@@ -18,7 +18,5 @@ pub(crate) use enabled::*;
 
 pub(crate) use awaited::{Awaited, SetWait};
 pub(crate) use concurrency::{AsyncLoopEvent, BeginsNoMore, FoundConcurrency};
-pub use concurrency::{CallLimit, LevelTrial};
-pub use loop_observer::AloneBecause;
-pub(crate) use loop_observer::{LoopObserver, RunnerObserver, Unobserved};
+pub(crate) use loop_observer::{LoopObserver, RunnerObserver, RunsAlone, Unobserved};
 pub(crate) use wait_kind::WaitKind;

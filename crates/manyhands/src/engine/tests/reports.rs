@@ -1,17 +1,16 @@
 //! What is recorded of calls that begin alone, at places whose cost is set: short ones, and new ones.
 //!
-//! Not here: what is said of it (`inspect/loops`), and other loops (`tests/inspect/loops.rs`).
+//! Not here: what is said of it (the crate `manyhands-analysis`), and other loops (`tests/inspect/loops.rs`).
 
 use super::{Numbers, plan};
 use crate::call_site::CallSiteProfile;
 use crate::engine::consumer::Consumer;
 use crate::engine::{cost, drive, drive_looked_up};
-use crate::recording::AloneBecause;
-use crate::recording::enabled::loops::report::LoopReport;
 use crate::recording::enabled::loops::running::last_loop;
 use crate::recording::enabled::opening;
 use crate::runtime::Runtime;
 use crate::sync::{Mutex, clock, lock, thread, wait_until};
+use manyhands_analysis::{AloneBecause, LoopReport};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ops::Range;

@@ -210,11 +210,11 @@ pub(in crate::inspect) mod tests {
     use crate::inspect::tasks::snapshot::{SeenTask, SeenTasks};
     use crate::priority::Priority;
     use crate::recording::enabled::tasks::record::{Origin, Record};
-    use crate::recording::enabled::tasks::task_number::TaskNumber;
     use crate::recording::enabled::tasks::task_state::TaskState;
     use crate::recording::enabled::tasks::work_type::WorkType;
     use crate::recording::enabled::waits::task_waits::Waits;
     use crate::recording::{AwaitedSet, RecordedCell, SetWait, WaitKind, WaitRecord};
+    use manyhands_analysis::TaskNumber;
     use std::collections::BTreeMap;
     use std::num::NonZeroU32;
     use std::panic::Location;

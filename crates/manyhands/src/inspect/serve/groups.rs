@@ -6,7 +6,7 @@
 
 use crate::inspect::serve::wire::{say, say_all};
 use crate::inspect::tasks::outside;
-use crate::recording::{Frames, Record, TaskNumber, TaskState, WaitKind, micros, table};
+use crate::recording::{Frames, Record, TaskNumber, TaskState, WaitKind, moment, table};
 use crate::sync::clock;
 use manyhands_wire::{self as wire, End, GroupFrame, Line, place, printable, word};
 use std::cmp::Reverse;
@@ -140,7 +140,7 @@ fn line((key, group): &(Key, Group)) -> Line {
         frames: key.frames.iter().map(frame).collect(),
         tasks: group.tasks,
         examples: group.examples.iter().map(TaskNumber::to_string).collect(),
-        longest_us: micros(clock::ticks().saturating_sub(group.since)),
+        longest_us: moment().micros_since(group.since),
     })
 }
 
@@ -151,8 +151,8 @@ const EXAMPLES_MAX: usize = 5;
 #[cfg(test)]
 mod tests {
     use super::{Counted, Key};
-    use crate::recording::enabled::tasks::task_number::TaskNumber;
     use crate::recording::enabled::tasks::task_state::TaskState;
+    use manyhands_analysis::TaskNumber;
 
     fn key(type_name: &'static str) -> Key {
         Key {

@@ -3,7 +3,6 @@
 mod changes;
 mod groups;
 mod poll_once;
-mod reports;
 pub(crate) mod server;
 mod socket;
 mod stacks;

@@ -8,13 +8,13 @@
 use crate::inspect::analysis::deadlock::{Ring, deadlocks};
 use crate::inspect::serve::changes::SentOfProgram;
 use crate::inspect::serve::wire::{say, say_all};
-use crate::inspect::serve::{groups, poll_once, reports, socket, stacks};
+use crate::inspect::serve::{groups, poll_once, socket, stacks};
 use crate::inspect::tasks::take::{look_at_runtimes, tasks_that_wait_for_tasks};
-use crate::recording::enabled::loops::last_reports as loop_reports;
-use crate::recording::{TaskNumber, opening};
+use crate::recording::enabled::loops::last_reports::{self as loop_reports, KeptReport};
+use crate::recording::{TaskNumber, moment, opening};
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Mutex, clock, lock, peer, thread};
-use manyhands_analysis::{Refused, StarvationLooks};
+use crate::sync::{Mutex, lock, peer, thread};
+use manyhands_analysis::{Refused, StarvationLooks, report_line};
 use manyhands_wire::{End, Hello, Line, PROTOCOL, Request};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -246,8 +246,10 @@ fn send_deadlocks(answers: &mut impl Write, looks: &mut StarvationLooks) -> io::
 /// Sends the last report of each place that has called a loop.
 fn send_reports(answers: &mut impl Write) -> io::Result<()> {
     let kept = loop_reports::read();
-    let now = clock::ticks();
-    say_all(answers, kept.iter().map(|kept| reports::line(kept, now)))?;
+    let now = moment();
+    let line =
+        |kept: &KeptReport| report_line(&kept.report, kept.calls, now.micros_since(kept.ended));
+    say_all(answers, kept.iter().map(line))?;
     let end = Line::End(End {
         reports: Some(kept.len()),
         ..End::of("reports")

@@ -28,10 +28,9 @@ pub(super) fn say(answers: &mut impl Write, line: &Line) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use crate::inspect::loops::verdict::Verdict;
     use crate::priority::Priority;
+    use crate::recording::WaitKind;
     use crate::recording::enabled::tasks::task_state::TaskState;
-    use crate::recording::{CallLimit, WaitKind};
     use crate::sync::stack_copy::NotCopied;
     use manyhands_wire::word;
     use std::fmt::Debug;
@@ -77,39 +76,6 @@ mod tests {
                 &NotCopied::Silent,
             ],
             "interactive normal background ended silent",
-        );
-    }
-
-    #[test]
-    fn the_words_for_loops_stay_as_they_are() {
-        assert_sent(
-            &[
-                &CallLimit::Set,
-                &CallLimit::Found,
-                &CallLimit::Highest,
-                &CallLimit::NotFound,
-            ],
-            "set found highest not_found",
-        );
-        assert_sent(
-            &[
-                &Verdict::Scaled,
-                &Verdict::TooShort,
-                &Verdict::TooFewItems,
-                &Verdict::SharedLate,
-                &Verdict::LongItem,
-                &Verdict::BodiesSlowEachOther,
-                &Verdict::SourceSlow,
-                &Verdict::HelpersElsewhere,
-                &Verdict::OffProcessor,
-                &Verdict::OneRunner,
-                &Verdict::NoPlace,
-                &Verdict::ConcurrencySet,
-                &Verdict::ConsumerSlow,
-                &Verdict::Stopped,
-            ],
-            "scaled too_short too_few_items shared_late long_item bodies_slow_each_other source_slow helpers_elsewhere \
-             off_processor one_runner no_place concurrency_set consumer_slow stopped",
         );
     }
 }

@@ -3,9 +3,8 @@
 //! Not here: taking it of all tasks (`take.rs`), and what follows from it (`analysis/deadlock.rs`).
 
 use crate::inspect::tasks::outside;
-use crate::recording::{Frame, Frames, Record, TaskNumber, TaskState, WaitRecord, micros};
-use crate::sync::clock;
-use manyhands_analysis as analysis;
+use crate::recording::{Frame, Frames, Record, TaskNumber, TaskState, WaitRecord, moment};
+use manyhands_analysis::{self as analysis, Moment};
 use manyhands_wire::{
     self as wire, Channel, Loop, Runtime, Starvation, Task, Wait, place, printable, word,
 };
@@ -98,8 +97,8 @@ pub(in crate::inspect) struct SeenTasks {
 #[derive(Debug, Clone)]
 pub(in crate::inspect) struct SeenTask {
     pub(in crate::inspect) number: TaskNumber,
-    /// When it was made, in ticks.
-    at: u64,
+    /// When it was made.
+    at: Moment,
     pub(in crate::inspect) record: Record,
 }
 
@@ -109,7 +108,7 @@ impl SeenTask {
         Self {
             number,
             // Nothing that is recorded there is later.
-            at: clock::ticks(),
+            at: moment(),
             record: record.clone(),
         }
     }
@@ -117,9 +116,9 @@ impl SeenTask {
     /// What is shown of it. A wait for a task that is not recorded yet has no owner.
     pub(in crate::inspect) fn shown(&self) -> Task {
         let record = &self.record;
-        let passed = |from: u64| micros(self.at.saturating_sub(from));
+        let passed = |from: u64| self.at.micros_since(from);
         let busy = match record.state {
-            TaskState::Running => record.busy + self.at.saturating_sub(record.since),
+            TaskState::Running => record.busy + self.at.ticks.saturating_sub(record.since),
             _ => record.busy,
         };
         let waits = &record.waits;
@@ -159,7 +158,7 @@ impl SeenTask {
             state: word(record.state),
             in_state_us: passed(record.since),
             age_us: passed(record.spawned),
-            busy_us: micros(busy),
+            busy_us: self.at.micros(busy),
             polls: record.polls.into(),
             wakes: record.wakes.into(),
             last_waker: record.woken_in_tokio.map(|in_tokio| {

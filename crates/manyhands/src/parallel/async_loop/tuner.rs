@@ -18,7 +18,7 @@
 //! as many items may run at once.
 
 use crate::parallel::Concurrency;
-use crate::recording::{CallLimit, FoundConcurrency, LevelTrial};
+use crate::recording::FoundConcurrency;
 use std::time::{Duration, Instant};
 
 /// The state machine.
@@ -137,23 +137,14 @@ impl Tuner {
 
     /// What is known of the level at the end.
     pub(super) fn concurrency(&self) -> FoundConcurrency {
-        let is_highest = self.level() == self.limits.max();
-        let limit = match self.not_worth {
-            _ if self.limits.min() == self.limits.max() => CallLimit::Set,
-            Some(_) => CallLimit::Found,
-            None if is_highest && self.limits.max() == Concurrency::ADAPTIVE.max() => {
-                CallLimit::Highest
-            }
-            None if is_highest => CallLimit::Set,
-            None => CallLimit::NotFound,
-        };
-        let trial = self.not_worth.map(|(low, high)| LevelTrial {
-            fewer: low.level,
-            fewer_every: low.every(),
-            more: high.level,
-            more_every: high.every(),
-        });
-        (limit, trial)
+        FoundConcurrency {
+            level: self.level(),
+            limits: (self.limits.min(), self.limits.max()),
+            tried_most: Concurrency::ADAPTIVE.max(),
+            not_worth: self
+                .not_worth
+                .map(|(low, high)| [low, high].map(|level| (level.level, level.every()))),
+        }
     }
 
     /// An item begins while `running` others run.

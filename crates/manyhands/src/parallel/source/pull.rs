@@ -16,7 +16,7 @@ use crate::engine::{
 use crate::job::{Payload, catch, resume_all};
 use crate::parallel::source::to_usize;
 use crate::parallel::source::turns::Turns;
-use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Unobserved};
+use crate::recording::{self, LoopObserver, RunnerObserver, RunsAlone, Unobserved};
 use crate::runtime::sleep::blocking;
 use crate::runtime::{
     Helped, HelpedWork, HelperSlot, OccupiedSlot, OpenCall, Pool, YieldCheck, current, policy,
@@ -98,7 +98,7 @@ impl<I: Iterator<Item: Send> + Send> Pull<I> {
         chunk: Chunk,
         observer: O,
     ) {
-        let alone = (plan.degree == Some(1)).then_some(AloneBecause::OneAllowed);
+        let alone = (plan.degree == Some(1)).then_some(RunsAlone::OneAllowed);
         let site = CallSiteProfile::of(Self::probe::<C, O> as *const () as usize);
         let iterator = self.iterator.as_ref();
         let are_several = iterator.is_some_and(|items| may_exceed(items, 1));
@@ -126,7 +126,7 @@ impl<I: Iterator> Pull<I> {
     fn run_alone<C: Consumer<I::Item>>(
         &mut self,
         runner: &mut Runner<'_, I::Item, C>,
-        alone: Option<AloneBecause>,
+        alone: Option<RunsAlone>,
         (chunk_min, chunk_max): Chunk,
         observer: impl LoopObserver,
     ) -> bool {
@@ -136,7 +136,7 @@ impl<I: Iterator> Pull<I> {
         let Some(iterator) = &mut self.iterator else {
             return false;
         };
-        let mut because = alone.unwrap_or(AloneBecause::TooShort);
+        let mut because = alone.unwrap_or(RunsAlone::TooShort);
         let mut look_at = 0;
         let mut chunk = Vec::new();
         while self.next < consumer.end() {
@@ -164,7 +164,7 @@ impl<I: Iterator> Pull<I> {
                     return true;
                 }
                 if looks && !can_share {
-                    because = AloneBecause::SourceSlow;
+                    because = RunsAlone::SourceSlow;
                     self.first_took = 0;
                     look_at = 2 * probe.spent();
                 }
@@ -249,7 +249,7 @@ fn share<I, C, O>(
             let positions = pull.next - taken.len() as u64..pull.next;
             let consumer = runner.consumer;
             consumer.consume(runner.state(), positions, taken.into_iter());
-            pull.run_alone(runner, Some(AloneBecause::NoPlace), chunk, observer);
+            pull.run_alone(runner, Some(RunsAlone::NoPlace), chunk, observer);
             return;
         };
         let OpenCall { slot, helper_slot } = place;

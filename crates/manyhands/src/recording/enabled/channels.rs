@@ -13,7 +13,7 @@
 //!
 //! Unsafe: channels are looked at by their addresses.
 
-use crate::recording::enabled::{is_open, micros};
+use crate::recording::enabled::{is_open, moment};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, clock, lock};
 use manyhands_wire::{Channel, Load, place, printable};
@@ -95,7 +95,7 @@ impl ChannelRecord {
 /// The channels that exist and are wanted, by number and what is in them; the oldest first.
 pub(crate) fn read(mut is_wanted: impl FnMut(u64, Option<Load>) -> bool) -> Vec<Channel> {
     let channels = lock(&CHANNELS);
-    let now = clock::ticks();
+    let now = moment();
     let channel = |(&number, entry): (&u64, &Entry)| {
         // SAFETY: the channel is in the list, whose lock is held, so it is in place; the function is the one for its type.
         let load = unsafe { (entry.load)(entry.channel) };
@@ -106,7 +106,7 @@ pub(crate) fn read(mut is_wanted: impl FnMut(u64, Option<Load>) -> bool) -> Vec<
             made_at: place(entry.made_at),
             capacity: entry.capacity,
             resource: format!("{:x}", entry.channel.addr()),
-            age_us: micros(now.saturating_sub(entry.made)),
+            age_us: now.micros_since(entry.made),
             load,
         })
     };

@@ -7,6 +7,7 @@
 )]
 pub(crate) mod channels;
 pub(crate) mod loops;
+mod moment;
 pub(crate) mod opening;
 pub(crate) mod runtimes;
 pub(crate) mod tasks;
@@ -15,12 +16,10 @@ pub(crate) mod waits;
 pub(crate) use crate::sync::stack_copy::note_own_stack as thread_begins;
 pub(crate) use channels::{ChannelRecord, ObservedChannel};
 pub(crate) use loops::async_loops::AsyncLoopRecord;
-pub use loops::calls_report::CallsReport;
 pub use loops::last_reports::loop_reports;
-pub(crate) use loops::part::{elapsed, micros};
-pub use loops::report::{BlockReport, LoopReport, RunnerReport, TrialReport};
 pub(crate) use loops::running::during_loop;
 pub use loops::running::last_loop;
+pub(crate) use moment::moment;
 pub(crate) use opening::is_open;
 pub(crate) use runtimes::{Observed, runtime_made};
 pub(crate) use tasks::current::{Current, is_recorded};
@@ -29,7 +28,6 @@ pub(crate) use tasks::hooks::{RuntimeNumber, TaskRecord, keeps, waits};
 pub(crate) use tasks::last_waker::in_tokio;
 pub(crate) use tasks::record::Record;
 pub(crate) use tasks::recorded_cell::RecordedCell;
-pub(crate) use tasks::task_number::TaskNumber;
 pub(crate) use tasks::task_state::TaskState;
 pub(crate) use tasks::thread_waits::{thread_blocks, thread_polls, thread_waits_for_task};
 pub(crate) use tasks::work_type::WorkType;
@@ -41,3 +39,5 @@ pub(crate) use waits::lines::Lines;
 pub(crate) use waits::site::Site;
 pub(crate) use waits::task_set::TaskSet;
 pub(crate) use waits::task_waits::{AwaitedSet, WaitRecord, Waits};
+
+pub(crate) use manyhands_analysis::TaskNumber;

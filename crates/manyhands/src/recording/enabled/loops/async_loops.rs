@@ -5,14 +5,13 @@
 //! A loop's driver counts for itself, and adds to counts that only the list of running loops reads. The report is that of
 //! the thread that polls the loop last.
 //!
-//! Not here: loops of threads (`running.rs`), and what a report says (`calls_report.rs`, `inspect/loops/calls_verdict.rs`).
+//! Not here: loops of threads (`running.rs`), and what a report says (the crate `manyhands-analysis`).
 
-use crate::recording::enabled::loops::calls_report::CallsAccount;
+use crate::recording::enabled::loops::calls_account::CallsAccount;
 use crate::recording::enabled::loops::running::{Running, call_now, keep};
-use crate::recording::enabled::{LoopReport, Site, is_open};
+use crate::recording::enabled::{Site, is_open, moment};
 use crate::recording::{AsyncLoopEvent, BeginsNoMore, FoundConcurrency};
 use crate::sync::atomic::Ordering;
-use crate::sync::clock;
 use std::any::type_name;
 use std::sync::Arc;
 
@@ -97,12 +96,9 @@ impl Drop for Recorded {
             return;
         };
         let (items, elapsed, calls) = account.end(self.found);
-        keep(LoopReport {
-            items,
-            elapsed,
-            alone_because: None,
-            calls: Some(calls),
-            ..self.running.report(clock::ticks())
-        });
+        let mut report = self.running.report(moment());
+        (report.items, report.elapsed) = (items, elapsed);
+        (report.alone_because, report.calls) = (None, Some(calls));
+        keep(report);
     }
 }

@@ -7,10 +7,10 @@
 //! The caller of a loop changes the list when the loop ends, behind one lock that is held for a search among few places. It
 //! shares the report with the list, so nothing is copied there.
 //!
-//! Not here: what a report says (`report.rs`, `inspect/loops/verdict.rs`, `inspect/loops/sentences.rs`).
+//! Not here: what a report says (the crate `manyhands-analysis`).
 
-use crate::recording::enabled::LoopReport;
 use crate::sync::{Mutex, clock, lock};
+use manyhands_analysis::LoopReport;
 use std::sync::Arc;
 
 /// That of the loop that ended last is the last.
@@ -96,25 +96,21 @@ const REPORTS_MAX: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::{KeptReport, keep_in};
-    use crate::recording::enabled::loops::report::LoopReport;
+    use crate::recording::enabled::moment;
+    use manyhands_analysis::{Call, LoopReport, Parts};
     use std::panic::Location;
     use std::sync::Arc;
-    use std::time::Duration;
 
     fn report(called_at: &'static Location<'static>, items: u64) -> Arc<LoopReport> {
-        Arc::new(LoopReport {
-            body: "shop::main::{{closure}}",
+        let call = Call {
+            begun: 0,
+            items: Some(items),
+            consumer: "shop::main::{{closure}}",
             called_at,
-            items,
-            elapsed: Duration::from_millis(1),
-            runners: Vec::new(),
-            threads: 1,
-            opened_after: None,
-            before_opening: None,
-            alone_because: None,
-            trial: None,
-            calls: None,
-        })
+            task: None,
+            thread: 0,
+        };
+        Arc::new(Parts::default().report(&call, 1, moment()))
     }
 
     #[track_caller]

@@ -7,16 +7,15 @@
 //! # Threads
 //! Runners add to counts that the list of running loops reads, and put their parts into one list behind a lock.
 //!
-//! Not here: what a report says (`report.rs`, `inspect/loops/verdict.rs`, `inspect/loops/sentences.rs`), and those of all places
+//! Not here: what a report says (the crate `manyhands-analysis`), and those of all places
 //! (`last_reports.rs`).
 
-use crate::recording::AloneBecause;
 use crate::recording::enabled::loops::last_reports as loop_reports;
-use crate::recording::enabled::loops::part::{Call, Part, Parts, Phase, body_name};
-use crate::recording::enabled::{LoopReport, Site, TrialReport, current, elapsed, micros};
-use crate::recording::loop_observer::{LoopObserver, RunnerObserver};
+use crate::recording::enabled::{Site, current, moment};
+use crate::recording::loop_observer::{LoopObserver, RunnerObserver, RunsAlone};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, clock, lock, thread_state};
+use manyhands_analysis::{AloneBecause, Call, LoopReport, Moment, Part, Parts, Phase};
 use manyhands_wire::{Loop, place, printable};
 use std::any::type_name;
 use std::cell::RefCell;
@@ -74,10 +73,10 @@ impl RecordedLoop {
     }
 
     /// Of one that was too short to be looked at, and has run in one block.
-    fn short_report(&self, ended: u64) -> LoopReport {
+    fn short_report(&self, ended: Moment) -> LoopReport {
         let items = self.call.items.unwrap_or(0);
         let mut parts = Parts::default();
-        parts.add_block_alone(&self.call, items, ended);
+        parts.add_block_alone(&self.call, items, ended.ticks);
         parts.alone_because = (items > 0).then_some(AloneBecause::AlwaysShort);
         parts.report(&self.call, 1, ended)
     }
@@ -87,7 +86,7 @@ impl Drop for RecordedLoop {
     fn drop(&mut self) {
         match self.running.get() {
             Some(running) => running.end(),
-            None => keep(self.short_report(clock::ticks())),
+            None => keep(self.short_report(moment())),
         }
     }
 }
@@ -98,7 +97,7 @@ pub(super) fn call_now(items: Option<u64>, consumer: &'static str, site: Site) -
         begun: clock::ticks(),
         items,
         consumer,
-        site,
+        called_at: site.0,
         task: current::get().number,
         thread: thread_key(),
     }
@@ -129,13 +128,13 @@ impl Running {
     }
 
     fn end(&self) {
-        let ended = clock::ticks();
+        let ended = moment();
         self.unlist();
         clock::calibrate();
         keep(self.report(ended));
     }
 
-    pub(super) fn report(&self, ended: u64) -> LoopReport {
+    pub(super) fn report(&self, ended: Moment) -> LoopReport {
         let parts = lock(&self.parts);
         // Relaxed: written under this lock, or by the threads that have polled an async loop, one after the other.
         let threads = self.threads.load(Ordering::Relaxed);
@@ -218,17 +217,17 @@ pub fn last_loop() -> Option<LoopReport> {
 /// The loops that run now, also the async ones, the oldest first.
 pub(crate) fn read() -> Vec<Loop> {
     let running = lock(&RUNNING).clone();
-    let now = clock::ticks();
+    let now = moment();
     let line = |running: &Arc<Running>| Loop {
-        body: printable(body_name(running.call.consumer)),
-        called_at: Some(place(running.call.site.0)),
+        body: printable(running.call.body()),
+        called_at: Some(place(running.call.called_at)),
         items: running.call.items,
         // Relaxed, all: counts.
         done: running.done.load(Ordering::Relaxed),
         runners: running.runners.load(Ordering::Relaxed),
         threads: running.threads.load(Ordering::Relaxed),
         task: running.call.task.map(|task| task.to_string()),
-        age_us: micros(now.saturating_sub(running.call.begun)),
+        age_us: now.micros_since(running.call.begun),
     };
     running.iter().map(line).collect()
 }
@@ -238,8 +237,14 @@ impl<'a> LoopObserver for &'a RecordedLoop {
 
     const MEASURES_SHORT: bool = true;
 
-    fn alone(self, because: AloneBecause) {
-        lock(&self.running().parts).alone_because = Some(because);
+    fn alone(self, because: RunsAlone) {
+        lock(&self.running().parts).alone_because = Some(match because {
+            RunsAlone::TooShort => AloneBecause::TooShort,
+            RunsAlone::OneAllowed => AloneBecause::OneAllowed,
+            RunsAlone::SourceSlow => AloneBecause::SourceSlow,
+            RunsAlone::SharingHurt => AloneBecause::SharingHurt,
+            RunsAlone::NoPlace => AloneBecause::NoPlace,
+        });
     }
 
     fn opens(self, threads: usize) {
@@ -254,12 +259,8 @@ impl<'a> LoopObserver for &'a RecordedLoop {
     }
 
     fn compared(self, alone: u64, shared: u64, runners: u64, is_contended: bool) {
-        lock(&self.running().parts).trial = Some(TrialReport {
-            alone: elapsed(alone),
-            shared: elapsed(shared),
-            runners: usize::try_from(runners).unwrap_or(usize::MAX),
-            is_contended,
-        });
+        let times = (alone, shared);
+        lock(&self.running().parts).compare(times, runners, is_contended, moment());
     }
 
     fn caller_alone(self) -> Recording<'a> {

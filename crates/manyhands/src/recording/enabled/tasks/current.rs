@@ -98,12 +98,12 @@ mod tests {
     use crate::recording::enabled::opening;
     use crate::recording::enabled::tasks::hooks::{TaskRecord, keeps, waits};
     use crate::recording::enabled::tasks::table;
-    use crate::recording::enabled::tasks::task_number::TaskNumber;
     use crate::recording::enabled::tasks::thread_waits::thread_polls;
     use crate::recording::enabled::tasks::work_type::WorkType;
     use crate::recording::enabled::waits::forget::forget;
     use crate::recording::{Awaited, WaitKind};
     use crate::sync::clock;
+    use manyhands_analysis::TaskNumber;
     use std::collections::BTreeMap;
     use std::mem;
     use std::panic::Location;

@@ -13,7 +13,6 @@ pub(crate) mod recorded_cell;
 mod shard;
 mod shared_shard;
 pub(crate) mod table;
-pub(crate) mod task_number;
 pub(crate) mod task_state;
 pub(crate) mod thread_waits;
 pub(crate) mod work_type;

@@ -3,8 +3,8 @@
 //! Not here: the lock of a shard (`shared_shard.rs`), which shard a task is in (`table.rs`), and what is recorded of one
 //! (`record.rs`).
 
-use crate::recording::enabled::tasks::task_number::PLACES_MAX;
 use crate::recording::enabled::{Record, TaskNumber};
+use manyhands_analysis::PLACES_MAX;
 use std::ops::Range;
 
 pub(crate) struct Shard {

@@ -8,9 +8,9 @@
 //! (`hooks.rs`), and what is made of it (`inspect/tasks/snapshot.rs`).
 
 use crate::recording::enabled::tasks::shared_shard::SharedShard;
-use crate::recording::enabled::tasks::task_number::SHARDS;
 use crate::recording::enabled::{Record, TaskNumber};
 use crate::sync::Padded;
+use manyhands_analysis::SHARDS;
 
 /// Adds a record. `spread` chooses the shard. `None` if the shard is full.
 pub(crate) fn insert(spread: usize, record: Record) -> Option<TaskNumber> {

@@ -186,8 +186,8 @@ const WAITS_MAX: usize = 8;
 #[cfg(test)]
 mod tests {
     use super::{AwaitedSet, WAITS_MAX, WaitRecord, Waits};
-    use crate::recording::enabled::tasks::task_number::TaskNumber;
     use crate::recording::{SetWait, WaitKind};
+    use manyhands_analysis::TaskNumber;
     use std::num::NonZeroU32;
     use std::panic::Location;
 

@@ -1,27 +1,27 @@
 //! What each runner of a recorded loop did, added up for its report, and who called the loop.
 //!
-//! Not here: when a part begins and ends (`running.rs`).
+//! Not here: when a part begins and ends (`recording/enabled/loops/running.rs` of the library).
 
-use crate::recording::AloneBecause;
-use crate::recording::enabled::{
-    BlockReport, LoopReport, RunnerReport, Site, TaskNumber, TrialReport,
-};
-use crate::sync::clock;
+use crate::loops::report::{AloneBecause, BlockReport, LoopReport, RunnerReport, TrialReport};
+use crate::moment::Moment;
+use crate::tasks::number::TaskNumber;
+use std::panic::Location;
 use std::time::Duration;
 
 /// What one runner did. Times in ticks, but for those in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Part {
-    /// Names the thread while it lives.
-    pub(super) thread: usize,
-    pub(super) worker: Option<usize>,
-    pub(super) joined: u64,
-    pub(super) left: u64,
-    pub(super) worked: u64,
-    pub(super) taking: u64,
-    pub(super) off_processor_nanos: Option<u64>,
-    pub(super) items: u64,
-    pub(super) blocks: u64,
+pub struct Part {
+    thread: usize,
+    worker: Option<usize>,
+    /// When it began.
+    pub joined: u64,
+    left: u64,
+    worked: u64,
+    taking: u64,
+    /// How long it was not on a processor; `None` if the system does not say.
+    pub off_processor_nanos: Option<u64>,
+    items: u64,
+    blocks: u64,
     longest: Block,
 }
 
@@ -33,35 +33,40 @@ struct Block {
     ticks_before: u64,
 }
 
+/// What all runners of a loop did.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
-    pub(super) runners: Vec<Part>,
+pub struct Parts {
+    runners: Vec<Part>,
     /// What the caller did before others could join.
-    pub(super) alone: Option<Part>,
+    alone: Option<Part>,
     /// When it was opened to helpers.
-    pub(super) opened: Option<u64>,
-    pub(super) alone_because: Option<AloneBecause>,
-    pub(super) trial: Option<TrialReport>,
+    pub opened: Option<u64>,
+    /// Why it ran on its caller alone, if that is known.
+    pub alone_because: Option<AloneBecause>,
+    trial: Option<TrialReport>,
 }
 
 /// Whether others can join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub enum Phase {
+    /// Nobody can.
     Alone,
+    /// They can.
     Shared,
 }
 
 impl Parts {
     /// Of a call that ended then, and was open to this number of threads.
-    pub(super) fn report(&self, call: &Call, threads: usize, ended: u64) -> LoopReport {
-        let since = |ticks: u64| elapsed(ticks.saturating_sub(call.begun));
-        let of = |part: &Part| part.report(call);
+    #[must_use]
+    pub fn report(&self, call: &Call, threads: usize, ended: Moment) -> LoopReport {
+        let since = |ticks: u64| ended.length(ticks.saturating_sub(call.begun));
+        let of = |part: &Part| part.report(call, ended);
         let run = self.runners.iter().map(|part| part.items).sum();
         LoopReport {
-            body: body_name(call.consumer),
-            called_at: call.site.0,
+            body: call.body(),
+            called_at: call.called_at,
             items: call.items.unwrap_or(run),
-            elapsed: since(ended),
+            elapsed: since(ended.ticks),
             runners: self.runners.iter().map(of).collect(),
             threads: threads.max(1),
             opened_after: self.opened.map(since),
@@ -77,13 +82,30 @@ impl Parts {
     }
 
     /// The caller has run this number of items by itself, as one block, since the call began.
-    pub(super) fn add_block_alone(&mut self, call: &Call, items: u64, now: u64) {
+    pub fn add_block_alone(&mut self, call: &Call, items: u64, now: u64) {
         let mut part = Part::begin(call.thread, None, call.begun);
         part.block(items, now);
         self.add(part, Phase::Alone);
     }
 
-    pub(super) fn add(&mut self, part: Part, phase: Phase) {
+    /// The times of an item alone and on each of several runners were compared, in ticks as of this moment.
+    pub fn compare(
+        &mut self,
+        (alone, shared): (u64, u64),
+        runners: u64,
+        is_contended: bool,
+        now: Moment,
+    ) {
+        self.trial = Some(TrialReport {
+            alone: now.length(alone),
+            shared: now.length(shared),
+            runners: usize::try_from(runners).unwrap_or(usize::MAX),
+            is_contended,
+        });
+    }
+
+    /// A part has ended that began in this phase; a later one of the same runner is added to the first.
+    pub fn add(&mut self, part: Part, phase: Phase) {
         if phase == Phase::Alone {
             match &mut self.alone {
                 Some(known) => known.add(&part),
@@ -99,7 +121,10 @@ impl Parts {
 }
 
 impl Part {
-    pub(super) fn begin(thread: usize, worker: Option<usize>, now: u64) -> Self {
+    /// Of the thread with this name, which is that of this worker, and begins now.
+    #[inline]
+    #[must_use]
+    pub fn begin(thread: usize, worker: Option<usize>, now: u64) -> Self {
         Self {
             thread,
             worker,
@@ -109,7 +134,9 @@ impl Part {
         }
     }
 
-    pub(super) fn block(&mut self, items: u64, now: u64) {
+    /// It has run a block of this many items until now.
+    #[inline]
+    pub fn block(&mut self, items: u64, now: u64) {
         if items == 0 {
             // The call was opened before its first item.
             return;
@@ -129,13 +156,15 @@ impl Part {
         self.blocks += 1;
     }
 
-    pub(super) fn took_items(&mut self, now: u64) {
+    /// It has taken items until now, or waited for its turn.
+    #[inline]
+    pub fn took_items(&mut self, now: u64) {
         self.taking += now.saturating_sub(self.left);
         self.left = now;
     }
 
     /// Adds a later part of the same runner.
-    pub(super) fn add(&mut self, later: &Self) {
+    fn add(&mut self, later: &Self) {
         self.worker = self.worker.or(later.worker);
         self.left = later.left;
         if later.longest.ticks > self.longest.ticks {
@@ -153,23 +182,23 @@ impl Part {
         self.off_processor_nanos = both.map(|(one, other)| one + other);
     }
 
-    pub(super) fn report(&self, call: &Call) -> RunnerReport {
-        let since = |ticks: u64| elapsed(ticks.saturating_sub(call.begun));
+    fn report(&self, call: &Call, now: Moment) -> RunnerReport {
+        let since = |ticks: u64| now.length(ticks.saturating_sub(call.begun));
         RunnerReport {
             is_caller: self.thread == call.thread,
             worker: self.worker,
             joined_after: since(self.joined),
             left_after: since(self.left),
-            worked: elapsed(self.worked),
-            took_items: elapsed(self.taking),
+            worked: now.length(self.worked),
+            took_items: now.length(self.taking),
             off_processor: self.off_processor_nanos.map(Duration::from_nanos),
             items: self.items,
             blocks: self.blocks,
             longest_block: BlockReport {
-                took: elapsed(self.longest.ticks),
+                took: now.length(self.longest.ticks),
                 items: self.longest.items,
                 items_before: self.longest.items_before,
-                took_before: elapsed(self.longest.ticks_before),
+                took_before: now.length(self.longest.ticks_before),
             },
         }
     }
@@ -177,19 +206,31 @@ impl Part {
 
 /// Who calls a loop, and when.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Call {
-    pub(super) begun: u64,
-    /// `None` if that is known only at the end.
-    pub(super) items: Option<u64>,
-    pub(super) consumer: &'static str,
-    pub(super) site: Site,
-    pub(super) task: Option<TaskNumber>,
-    /// As that of its part.
-    pub(super) thread: usize,
+pub struct Call {
+    /// When it began, in ticks.
+    pub begun: u64,
+    /// How many items there are; `None` if that is known only at the end.
+    pub items: Option<u64>,
+    /// The type of what takes the items.
+    pub consumer: &'static str,
+    /// The line of the call.
+    pub called_at: &'static Location<'static>,
+    /// The task that has called it.
+    pub task: Option<TaskNumber>,
+    /// The name of the calling thread, as that of its part.
+    pub thread: usize,
 }
 
-/// The body in a consumer's type: its first closure or function that is not of this library, else the whole type.
-pub(crate) fn body_name(consumer: &'static str) -> &'static str {
+impl Call {
+    /// The body: the first closure or function in the consumer's type that is not of the library, else the whole type.
+    #[must_use]
+    pub fn body(&self) -> &'static str {
+        body_name(self.consumer)
+    }
+}
+
+/// The body in a consumer's type: its first closure or function that is not of the library, else the whole type.
+fn body_name(consumer: &'static str) -> &'static str {
     let is_of_path = |c: char| c.is_alphanumeric() || "_:{}#".contains(c);
     let paths = consumer.split(|c: char| !is_of_path(c));
     let mut others = paths.filter(|path| {
@@ -198,16 +239,6 @@ pub(crate) fn body_name(consumer: &'static str) -> &'static str {
     });
     let closure = others.clone().find(|path| path.ends_with("{{closure}}"));
     closure.or_else(|| others.next()).unwrap_or(consumer)
-}
-
-/// A number of ticks as a time.
-pub(crate) fn elapsed(ticks: u64) -> Duration {
-    Duration::from_nanos(clock::nanos_in(ticks))
-}
-
-/// A number of ticks in microseconds.
-pub(crate) fn micros(ticks: u64) -> u64 {
-    clock::nanos_in(ticks) / 1_000
 }
 
 #[cfg(test)]

@@ -1,49 +1,11 @@
-//! The report of an async loop, as far as it differs from that of other loops: the calls that ran at once, and what their
-//! number waited for.
+//! What is counted of an async loop while it runs.
 //!
-//! Not here: what kept the loop from being faster (`inspect/loops/calls_verdict.rs`).
+//! Not here: what its report has, and what follows from it (`manyhands-analysis`).
 
-use crate::recording::{BeginsNoMore, CallLimit, FoundConcurrency, LevelTrial};
+use crate::recording::{BeginsNoMore, FoundConcurrency};
+use manyhands_analysis::{CallLimit, CallsReport, level_trial};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
-
-/// The calls of an async loop: its items, each from when it begins to its end, also while it waits for a worker.
-///
-/// Example: see [`last_loop`](crate::inspect::last_loop).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CallsReport {
-    /// How many were in flight when the first one ended.
-    pub first_at_once: usize,
-    /// How many were in flight at most.
-    pub most_at_once: usize,
-    /// The time of all, summed.
-    pub in_flight: Duration,
-    /// How many could run at once at first.
-    pub allowed_first: usize,
-    /// How many could run at once at most.
-    pub allowed_most: usize,
-    /// Where the number that could run at once at the end came from.
-    pub limit: CallLimit,
-    /// The last comparison that kept the number from rising; `None` if there was none.
-    pub trial: Option<LevelTrial>,
-    /// What a call took at first: the median of the first ones that ended, at most 32.
-    pub took_first: Duration,
-    /// What a call took at the end: the median of the last ones that ended, at most 32.
-    pub took_last: Duration,
-    /// The longest call.
-    pub longest: Duration,
-    /// How long as many were in flight as could be.
-    pub full_for: Duration,
-    /// How long more could have begun, but the source had no item ready.
-    pub waited_for_source: Duration,
-    /// How long no more began because results waited to be taken.
-    pub waited_for_consumer: Duration,
-    /// How long the last ones ran, when there were no more items.
-    pub without_items_for: Duration,
-    /// It was stopped by a failure or a cancellation, or dropped, before all its items had ended.
-    pub is_stopped: bool,
-}
 
 /// What is counted while the loop runs.
 pub(crate) struct CallsAccount {
@@ -119,13 +81,29 @@ impl CallsAccount {
     pub(crate) fn end(mut self, found: Option<FoundConcurrency>) -> (u64, Duration, CallsReport) {
         let report = &mut self.report;
         match found {
-            Some(found) => (report.limit, report.trial) = found,
+            Some(found) => {
+                report.limit = limit(&found);
+                report.trial = found.not_worth.map(level_trial);
+            }
             None => report.is_stopped = true,
         }
         report.took_first = median(self.first);
         report.took_last = median(self.last.into());
         let elapsed = self.counted.saturating_duration_since(self.begun);
         (self.ended, elapsed, self.report)
+    }
+}
+
+/// Where the number of calls at a time came from.
+fn limit(found: &FoundConcurrency) -> CallLimit {
+    let (fewest, most) = found.limits;
+    let is_highest = found.level == most;
+    match found.not_worth {
+        _ if fewest == most => CallLimit::Set,
+        Some(_) => CallLimit::Found,
+        None if is_highest && most == found.tried_most => CallLimit::Highest,
+        None if is_highest => CallLimit::Set,
+        None => CallLimit::NotFound,
     }
 }
 
@@ -140,8 +118,9 @@ const CALLS_COMPARED: usize = 32;
 #[cfg(test)]
 mod tests {
     use super::{CALLS_COMPARED, CallsAccount};
-    use crate::recording::{BeginsNoMore, CallLimit};
+    use crate::recording::{BeginsNoMore, FoundConcurrency};
     use crate::sync::clock;
+    use manyhands_analysis::CallLimit;
     use std::time::Duration;
 
     const fn ms(count: u64) -> Duration {
@@ -181,7 +160,13 @@ mod tests {
         for call in 0..100 {
             account.end_call(5, ms(call));
         }
-        let (items, _, calls) = account.end(Some((CallLimit::Found, None)));
+        let found = FoundConcurrency {
+            level: 8,
+            limits: (4, 8),
+            tried_most: 1_024,
+            not_worth: None,
+        };
+        let (items, _, calls) = account.end(Some(found));
         assert_eq!((items, calls.in_flight), (100, ms(4_950)));
         assert_eq!((calls.first_at_once, calls.most_at_once), (5, 7));
         assert_eq!((calls.allowed_first, calls.allowed_most), (4, 8));
@@ -190,7 +175,7 @@ mod tests {
             (calls.took_first, calls.took_last),
             (ms(half), ms(100 - half))
         );
-        assert_eq!((calls.longest, calls.limit), (ms(99), CallLimit::Found));
+        assert_eq!((calls.longest, calls.limit), (ms(99), CallLimit::Set));
         assert!(!calls.is_stopped);
     }
 }

@@ -7,13 +7,13 @@
 //!
 //! Not here: what is said about it (`sentences.rs`), and async loops (`calls_verdict.rs`).
 
-use crate::inspect::loops::report::ratio;
-use crate::recording::{AloneBecause, LoopReport};
+use crate::loops::numbers::ratio;
+use crate::loops::report::{AloneBecause, LoopReport};
 use std::time::Duration;
 
 /// What kept a loop from being faster.
 ///
-/// Example: see [`last_loop`](crate::inspect::last_loop).
+/// Example: see `inspect::last_loop` of the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -55,7 +55,7 @@ pub enum Verdict {
 impl LoopReport {
     /// What kept it from being faster.
     ///
-    /// Example: see [`last_loop`](crate::inspect::last_loop).
+    /// Example: see `inspect::last_loop` of the library.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         if let Some(calls) = &self.calls {
@@ -194,10 +194,7 @@ impl LoopReport {
 }
 
 /// The cause with the greatest time, the first of those with the same.
-pub(in crate::inspect) fn greatest(
-    first: (Duration, Verdict),
-    others: &[(Duration, Verdict)],
-) -> Verdict {
+pub(crate) fn greatest(first: (Duration, Verdict), others: &[(Duration, Verdict)]) -> Verdict {
     // Of those with the same the last one is taken.
     let backwards = others.iter().rev().chain([&first]);
     let greatest = backwards.max_by_key(|cause| cause.0);
@@ -209,21 +206,18 @@ fn times(time: Duration, count: usize) -> Duration {
 }
 
 /// A loss of less than this part of what a loop could have used is not worth a word.
-pub(in crate::inspect) const NOTABLE: f64 = 0.2;
+pub(crate) const NOTABLE: f64 = 0.2;
 /// Others have waited for a block that took this part of the whole loop.
 const LONG_SHARE: f64 = 0.25;
 /// Items of the same length need so few rounds that one more or less can be seen.
 const FEW_ROUNDS: u64 = 4;
 /// What takes less than this alone gains little by another thread, which has to wake.
-pub(in crate::inspect) const WORTH_SHARING: Duration = Duration::from_micros(200);
+pub(crate) const WORTH_SHARING: Duration = Duration::from_micros(200);
 
 #[cfg(test)]
 mod tests {
     use super::Verdict;
-    use crate::recording::AloneBecause;
-    use crate::recording::enabled::loops::report::{
-        BlockReport, LoopReport, RunnerReport, TrialReport,
-    };
+    use crate::loops::report::{AloneBecause, BlockReport, LoopReport, RunnerReport, TrialReport};
     use std::time::Duration;
 
     const fn ms(count: u64) -> Duration {
@@ -583,7 +577,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn the_two_sentences_are_the_text() {
         for report in [

@@ -1,16 +1,15 @@
 //! The report that a loop leaves, with its runners.
 //!
-//! Not here: what kept the loop from being faster (`inspect/loops/verdict.rs`).
+//! Not here: what kept the loop from being faster (`verdict.rs`), and how it is added up (`part.rs`).
 
-use crate::recording::AloneBecause;
-use crate::recording::enabled::CallsReport;
+use crate::loops::calls::CallsReport;
 use std::panic::Location;
 use std::time::Duration;
 
-/// How a loop ran; given by [`last_loop`](crate::inspect::last_loop). As text it is two sentences: what happened, and
+/// How a loop ran; given by `last_loop` of the library. As text it is two sentences: what happened, and
 /// what kept the loop from being faster.
 ///
-/// Example: see [`last_loop`](crate::inspect::last_loop).
+/// Example: see `inspect::last_loop` of the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoopReport {
@@ -42,7 +41,7 @@ pub struct LoopReport {
 
 /// What one thread did for a loop.
 ///
-/// Example: see [`last_loop`](crate::inspect::last_loop).
+/// Example: see `inspect::last_loop` of the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunnerReport {
@@ -72,7 +71,7 @@ pub struct RunnerReport {
 
 /// A block of items that one thread has run.
 ///
-/// Example: see [`last_loop`](crate::inspect::last_loop).
+/// Example: see `inspect::last_loop` of the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockReport {
@@ -88,7 +87,7 @@ pub struct BlockReport {
 
 /// How bodies that run alone compare with bodies that run beside others.
 ///
-/// Example: see [`last_loop`](crate::inspect::last_loop).
+/// Example: see `inspect::last_loop` of the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TrialReport {
@@ -100,4 +99,24 @@ pub struct TrialReport {
     pub runners: usize,
     /// One thread was faster than all of them together.
     pub is_contended: bool,
+}
+
+/// Why a loop ran on its caller alone.
+///
+/// Example: see `inspect::last_loop` of the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AloneBecause {
+    /// All calls from this place were so short that nothing is measured any more.
+    AlwaysShort,
+    /// What was left never paid for handing it over.
+    TooShort,
+    /// One runner is what the caller asked for.
+    OneAllowed,
+    /// To take an item from the iterator, which one thread can do at a time, took longer than its body.
+    SourceSlow,
+    /// Earlier calls from this place became slower when they were shared.
+    SharingHurt,
+    /// Too many loops, scopes and invokes of this thread are open, or the thread has no place among the external ones.
+    NoPlace,
 }

@@ -6,14 +6,15 @@
 //!
 //! Not here: loops of threads (`verdict.rs`, `sentences.rs`).
 
-use crate::inspect::loops::report::{plural, ratio};
-use crate::inspect::loops::verdict::{Verdict, WORTH_SHARING, greatest};
-use crate::recording::{CallLimit, CallsReport, LoopReport};
+use crate::loops::calls::{CallLimit, CallsReport};
+use crate::loops::numbers::{plural, ratio};
+use crate::loops::report::LoopReport;
+use crate::loops::verdict::{Verdict, WORTH_SHARING, greatest};
 use std::time::Duration;
 
 impl CallsReport {
     /// What kept the loop of this report from being faster.
-    pub(in crate::inspect) fn verdict(&self, report: &LoopReport) -> Verdict {
+    pub(crate) fn verdict(&self, report: &LoopReport) -> Verdict {
         if self.is_stopped {
             return Verdict::Stopped;
         }
@@ -50,7 +51,7 @@ impl CallsReport {
     }
 
     /// How the loop ran.
-    pub(in crate::inspect) fn ran(&self, report: &LoopReport) -> String {
+    pub(crate) fn ran(&self, report: &LoopReport) -> String {
         let (items, elapsed) = (report.items, report.elapsed);
         format!(
             "{items} call{} ended in {elapsed:.1?}, {:.1} at a time on average and {} at most; one took {:.1?} at first \
@@ -64,7 +65,7 @@ impl CallsReport {
     }
 
     /// What kept it from being faster.
-    pub(in crate::inspect) fn why(&self, report: &LoopReport) -> String {
+    pub(crate) fn why(&self, report: &LoopReport) -> String {
         match self.verdict(report) {
             Verdict::Stopped => String::from(
                 "It was stopped before its end: a call failed, or the loop was cancelled or dropped.",

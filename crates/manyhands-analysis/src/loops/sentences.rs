@@ -2,14 +2,14 @@
 //!
 //! Not here: how that is decided (`verdict.rs`), and async loops (`calls_verdict.rs`).
 
-use crate::inspect::loops::report::{plural, ratio};
-use crate::inspect::loops::verdict::{NOTABLE, Verdict};
-use crate::recording::{BlockReport, LoopReport};
+use crate::loops::numbers::{plural, ratio};
+use crate::loops::report::{BlockReport, LoopReport};
+use crate::loops::verdict::{NOTABLE, Verdict};
 use std::fmt;
 
 impl LoopReport {
     /// The first sentence: how it ran.
-    pub(in crate::inspect) fn ran(&self) -> String {
+    pub(crate) fn ran(&self) -> String {
         if let Some(calls) = &self.calls {
             return calls.ran(self);
         }
@@ -27,7 +27,7 @@ impl LoopReport {
     }
 
     /// The second one: what kept it from being faster.
-    pub(in crate::inspect) fn why(&self) -> String {
+    pub(crate) fn why(&self) -> String {
         if let Some(calls) = &self.calls {
             return calls.why(self);
         }

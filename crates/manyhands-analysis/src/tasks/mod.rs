@@ -1,0 +1,3 @@
+//! Tasks as values.
+
+pub(crate) mod number;
