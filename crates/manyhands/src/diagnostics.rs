@@ -104,7 +104,7 @@ pub use crate::inspect::serve::server::{allow_control, serve, serve_at};
 
 #[cfg(feature = "inspect")]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
-pub use crate::{inspect::analysis::watchdog::start_watchdog, recording::enabled::opening::open};
+pub use crate::{inspect::watchdog::start_watchdog, recording::enabled::opening::open};
 
 /// What the last loop of the calling thread did, and what kept it from being faster: two sentences. `None` before the first
 /// loop, and for those that ended before [`open`].

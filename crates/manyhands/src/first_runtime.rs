@@ -12,9 +12,9 @@ pub(crate) fn note_runtime() {
 
 #[cfg(feature = "inspect")]
 mod enabled {
-    use crate::inspect::analysis::watchdog;
     #[cfg(unix)]
     use crate::inspect::serve::server;
+    use crate::inspect::watchdog;
     use crate::recording::enabled::opening;
     use std::io::{self, Write};
     use std::sync::OnceLock;

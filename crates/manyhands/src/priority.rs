@@ -24,4 +24,14 @@ pub enum Priority {
 impl Priority {
     /// The more urgent ones first.
     pub(crate) const ALL: [Self; 3] = [Self::Interactive, Self::Normal, Self::Background];
+
+    /// What it is called in the record of a task.
+    #[cfg(feature = "inspect")]
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Interactive => "interactive",
+            Self::Normal => "normal",
+            Self::Background => "background",
+        }
+    }
 }

@@ -52,7 +52,6 @@ const EXCEPTIONS: &[(&[&str], &str)] = &[
     (
         &[
             "engine::tests::many_cores::",
-            "inspect::analysis::deadlock::tests::a_hundred_thousand_tasks_in_one_ring_are_found_without_recursion",
             "query::hash::",
             "query::source::text::",
         ],

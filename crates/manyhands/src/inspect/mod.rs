@@ -3,12 +3,14 @@
 //!
 //! When and what is recorded, and what it costs: [`diagnostics`](crate::diagnostics).
 
-pub(crate) mod analysis;
 #[cfg(unix)]
 pub(crate) mod serve;
-pub(crate) mod tasks;
+mod snapshot;
+mod take;
+pub(crate) mod watchdog;
 
 pub use crate::recording::enabled::{last_loop, loop_reports};
+#[doc(inline)]
 pub use manyhands_analysis::{
     AloneBecause, BlockReport, CallLimit, CallsReport, LevelTrial, LoopReport, RunnerReport,
     TrialReport, Verdict,
@@ -16,5 +18,5 @@ pub use manyhands_analysis::{
 pub use manyhands_wire::{
     Channel, Deadlock, Frame, Load, Loop, Runtime, Starvation, Task, Wait, Worker,
 };
-pub use tasks::snapshot::Snapshot;
-pub use tasks::take::snapshot;
+pub use snapshot::Snapshot;
+pub use take::snapshot;

@@ -1,29 +1,39 @@
 //! What a future of this library waits for, as it says when it is about to be pending.
 //!
-//! Not here: how that is recorded (`enabled/tasks/hooks.rs`), and what a task shows of it (`wait_kind.rs`).
+//! Not here: how that is recorded (`enabled/tasks/hooks.rs`), and what a task shows of it (`WaitKind` of `manyhands-analysis`).
 
-use crate::recording::{TaskRecord, TaskSet, WaitKind};
+use crate::recording::{TaskRecord, TaskSet};
 
 /// What a future waits for.
 #[derive(Clone, Copy)]
 pub(crate) enum Awaited<'a> {
-    /// Something of this kind, by its address.
-    Thing(WaitKind, usize),
+    /// Something that is no task, by its address.
+    Thing(Thing, usize),
     /// The end of a task, with its id.
     Task(&'a TaskRecord, usize),
-    /// Tasks of a scope or group, and the address or the name of that.
-    Set(&'a TaskSet, SetWait, usize),
+    /// The end of all tasks of a scope, which is at this address. A task that has the scope can cancel the others.
+    Scope(&'a TaskSet, usize),
+    /// As [`Scope`](Self::Scope); a task that fails cancels the others.
+    TryScope(&'a TaskSet, usize),
+    /// The end of one of this many tasks.
+    OneOf(&'a TaskSet, u32),
+    /// The end of each of several tasks, none of which can cancel the others.
+    Each(&'a TaskSet),
 }
 
-/// What of a set of tasks is waited for.
+/// What is waited for that is no task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SetWait {
-    /// The end of all its tasks. A task that has the scope can cancel the others.
-    All,
-    /// As [`All`](Self::All); one that fails cancels the others.
-    AllOrFailure,
-    /// The end of one of this many tasks.
-    OneOf(u32),
-    /// The end of each of its tasks, none of which can cancel the others.
-    Each,
+pub(crate) enum Thing {
+    /// An item of a channel.
+    Receive,
+    /// Room in a channel.
+    Send,
+    /// The end of a channel.
+    ChannelEnd,
+    /// The result of a completion.
+    Completion,
+    /// A time.
+    Timer,
+    /// A cancellation.
+    Cancellation,
 }

@@ -12,11 +12,9 @@ mod concurrency;
 #[cfg_attr(not(feature = "inspect"), path = "disabled.rs")]
 pub(crate) mod enabled;
 mod loop_observer;
-mod wait_kind;
 
 pub(crate) use enabled::*;
 
-pub(crate) use awaited::{Awaited, SetWait};
+pub(crate) use awaited::{Awaited, Thing};
 pub(crate) use concurrency::{AsyncLoopEvent, BeginsNoMore, FoundConcurrency};
 pub(crate) use loop_observer::{LoopObserver, RunnerObserver, RunsAlone, Unobserved};
-pub(crate) use wait_kind::WaitKind;

@@ -1,7 +1,7 @@
 //! Results that are set by hand: they connect callbacks and events to tasks.
 
 use crate::job::{discard, wake};
-use crate::recording::{self, Awaited, SetWait, Site, TaskSet, WaitKind};
+use crate::recording::{self, Awaited, Site, Thing};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, lock};
 #[cfg(not(loom))]
@@ -330,15 +330,20 @@ impl<T: Clone> Completion<T> {
     /// ```
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait_blocking(&self) -> Result<T, CompletionError> {
-        self.wait_as(None)
+        self.wait_as(Self::awaited)
     }
 
-    /// As [`wait_blocking`](Self::wait_blocking), perhaps as the end of a scope on the caller's line.
+    /// As [`wait_blocking`](Self::wait_blocking), on the caller's line. What is at this address is waited for as `awaited` says.
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub(super) fn wait_as(&self, scope: Option<(&TaskSet, SetWait)>) -> Result<T, CompletionError> {
+    pub(super) fn wait_as<'a>(
+        &self,
+        awaited: impl Fn(usize) -> Awaited<'a>,
+    ) -> Result<T, CompletionError> {
         let site = Site::here();
         let mut end = self.clone();
-        block_on(poll_fn(|context| site.poll(|| end.poll_as(context, scope))))
+        block_on(poll_fn(|context| {
+            site.poll(|| end.poll_as(context, &awaited))
+        }))
     }
 }
 
@@ -357,17 +362,22 @@ impl<T: Clone> Future for Completion<T> {
 
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.poll_as(context, None)
+        self.poll_as(context, Self::awaited)
     }
 }
 
 impl<T: Clone> Completion<T> {
-    /// Polls it, perhaps as the end of a scope.
+    /// What a wait for the completion at this address is for.
+    fn awaited(address: usize) -> Awaited<'static> {
+        Awaited::Thing(Thing::Completion, address)
+    }
+
+    /// Polls it. What is at this address is waited for as `awaited` says.
     #[cfg_attr(feature = "inspect", track_caller)]
-    fn poll_as(
+    fn poll_as<'a>(
         &mut self,
         context: &mut Context<'_>,
-        scope: Option<(&TaskSet, SetWait)>,
+        awaited: impl FnOnce(usize) -> Awaited<'a>,
     ) -> Poll<Result<T, CompletionError>> {
         let permit = ready!(budget::poll_proceed(context));
         if self.shared.outcome.get().is_none() {
@@ -380,11 +390,7 @@ impl<T: Clone> Completion<T> {
             discard(stale.flatten());
             if waits {
                 let resource = Arc::as_ptr(&self.shared).addr();
-                let awaited = || match scope {
-                    Some((tasks, until)) => Awaited::Set(tasks, until, resource),
-                    None => Awaited::Thing(WaitKind::Completion, resource),
-                };
-                recording::waits(self, context.waker(), awaited);
+                recording::waits(self, context.waker(), || awaited(resource));
                 return Poll::Pending;
             }
         }

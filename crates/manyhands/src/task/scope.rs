@@ -11,7 +11,7 @@
 //! Unsafe: futures are spawned that borrow.
 
 use crate::job::{InPlace, OnDrop, Payload, abort, catch, value_or_resume};
-use crate::recording::{SetWait, TaskSet};
+use crate::recording::{Awaited, TaskSet};
 use crate::runtime::wait;
 use crate::sync::{Mutex, lock, process};
 use crate::task::{JoinHandle, TaskTracker, builder};
@@ -86,7 +86,7 @@ pub fn scope_blocking<'env, R>(
     body: impl for<'scope> FnOnce(&'scope TaskScope<'scope, 'env>) -> R,
 ) -> R {
     let scope = TaskScope::new();
-    scope.run(SetWait::All, || body(&scope))
+    scope.run(Awaited::Scope, || body(&scope))
 }
 
 impl TaskScope<'_, '_> {
@@ -100,9 +100,13 @@ impl TaskScope<'_, '_> {
         }
     }
 
-    /// Runs the body, and returns or unwinds when all futures are dropped. Called once. `until` says what its wait is shown as.
+    /// Runs the body, and returns or unwinds when all futures are dropped. Called once. `awaited` says what it waits for then.
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub(super) fn run<R>(&self, until: SetWait, body: impl FnOnce() -> R) -> R {
+    pub(super) fn run<'a, R>(
+        &'a self,
+        awaited: fn(&'a TaskSet, usize) -> Awaited<'a>,
+        body: impl FnOnce() -> R,
+    ) -> R {
         // The wait below cannot unwind.
         wait::refuse_in_simulation();
         process::refuse_forked();
@@ -113,7 +117,7 @@ impl TaskScope<'_, '_> {
             self.abort_all();
         }
         self.tracker.close();
-        let outcome = self.tracker.ended.wait_as(Some((&self.set, until)));
+        let outcome = self.tracker.ended.wait_as(|end| awaited(&self.set, end));
         assert!(outcome.is_ok(), "a scope ends with all its futures gone");
         frame.disarm();
         let panics = std::mem::take(&mut *lock(&self.panics));

@@ -3,7 +3,7 @@
 //! Not here: why borrowing is sound (`scope.rs`, whose scope this one is made of).
 
 use crate::job::{InPlace, PanicPayload, catch, contain};
-use crate::recording::SetWait;
+use crate::recording::Awaited;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
 use crate::task::cell::Failure;
@@ -62,7 +62,7 @@ pub fn try_scope_blocking<'env, R, E>(
         spawned: AtomicUsize::new(0),
         first_failure: Mutex::new(None),
     };
-    let value = scope.scope.run(SetWait::AllOrFailure, || body(&scope));
+    let value = scope.scope.run(Awaited::TryScope, || body(&scope));
     let first_failure = lock(&scope.first_failure).take();
     if let Some(failure) = first_failure {
         // First: the compiler leaks what is returned if a drop panics after that.

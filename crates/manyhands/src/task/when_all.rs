@@ -3,7 +3,7 @@
 //! Unsafe: the futures are pinned in one allocation.
 
 use crate::job::contain;
-use crate::recording::{self, Awaited, SetWait, Site, TaskSet};
+use crate::recording::{self, Awaited, Site, TaskSet};
 use crate::task::budget;
 use crate::task::ready_set::ReadySet;
 use futures_core::future::FusedFuture;
@@ -77,7 +77,7 @@ pub struct WhenAll<F: Future> {
 impl<F: Future> WhenAll<F> {
     /// What it waits for: the end of each.
     fn awaited(&self) -> Awaited<'_> {
-        Awaited::Set(&self.set, SetWait::Each, 0)
+        Awaited::Each(&self.set)
     }
 
     /// Polls a future that was woken, on this line.

@@ -1,7 +1,7 @@
 //! The results of several tasks, as they end.
 
 use crate::job::{discard, wake};
-use crate::recording::{self, Awaited, SetWait, Site, TaskSet};
+use crate::recording::{self, Awaited, Site, TaskSet};
 use crate::sync::{Mutex, lock};
 use crate::task::{JoinError, JoinHandle, PollWaker, budget};
 use futures_core::stream::{FusedStream, Stream};
@@ -111,8 +111,8 @@ impl<T> WhenEach<T> {
 
     /// What it waits for: the end of one of these.
     fn awaited(&self) -> Awaited<'_> {
-        let one = SetWait::OneOf(u32::try_from(self.waiting()).unwrap_or(u32::MAX));
-        Awaited::Set(&self.set, one, 0)
+        let tasks = u32::try_from(self.waiting()).unwrap_or(u32::MAX);
+        Awaited::OneOf(&self.set, tasks)
     }
 
     /// The handles of the tasks whose results have not been returned, in no order.

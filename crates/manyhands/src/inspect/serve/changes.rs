@@ -3,15 +3,14 @@
 //!
 //! All tasks are looked through each time, but only those that have changed become text.
 //!
-//! Not here: how news are found (`Sent` of `manyhands-analysis`), and snapshots inside the program (`tasks/take.rs`).
+//! Not here: how news are found (`Sent` of `manyhands-analysis`), and snapshots inside the program (`take.rs`).
 
 use crate::inspect::serve::wire::{say, say_all, task_line};
-use crate::inspect::tasks::snapshot::SeenTask;
-use crate::inspect::tasks::take::{find_owners, for_each_of_oldest};
+use crate::inspect::take::{find_owners, for_each_of_oldest, seen};
 use crate::recording::enabled::loops::running as loops;
-use crate::recording::{TaskNumber, channels, runtimes};
+use crate::recording::{channels, runtimes};
 use crate::sync::clock;
-use manyhands_analysis::Sent;
+use manyhands_analysis::{SeenTask, Sent, TaskNumber};
 use manyhands_wire::{End, Gone, Line, Load};
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -41,7 +40,7 @@ impl SentOfProgram {
         let tasks_left_out = for_each_of_oldest(tasks_max, |number, version, record| {
             let key = (number.shard(), number.place(), number);
             if self.tasks.is_news(key, version) || self.without_owner.contains(&number) {
-                tasks.push(SeenTask::new(number, record));
+                tasks.push(seen(number, record));
             }
         });
         tasks.sort_unstable_by_key(|task| task.number);

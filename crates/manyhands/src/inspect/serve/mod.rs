@@ -1,7 +1,6 @@
 //! The socket: who may connect, what is asked and answered, and what a client may do to the program.
 
 mod changes;
-mod groups;
 mod poll_once;
 pub(crate) mod server;
 mod socket;

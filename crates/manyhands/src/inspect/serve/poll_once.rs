@@ -7,12 +7,11 @@
 
 use crate::inspect::serve::stacks::no_copies;
 use crate::inspect::serve::wake_by_record;
-use crate::inspect::tasks::snapshot::SeenTask;
-use crate::inspect::tasks::take::find_owners;
+use crate::inspect::take::{find_owners, seen};
 use crate::recording::enabled::tasks::leaf_stacks::Stacks;
-use crate::recording::{Record, TaskNumber, leaf_stacks};
+use crate::recording::leaf_stacks;
 use crate::sync::{Mutex, clock, lock, stack_copy};
-use manyhands_analysis::Refused;
+use manyhands_analysis::{Record, Refused, SeenTask, TaskNumber};
 use std::time::Duration;
 
 /// What was seen of a task that was polled: the task at the end of the poll, or none if it has ended with that; and the stacks
@@ -42,7 +41,7 @@ fn polled(number: TaskNumber, record: Option<&Record>, stacks: Stacks) -> Polled
         .filter_map(|(leaf, stack)| Some((place_of(leaf)?, stack)))
         .collect();
     stacks.sort_unstable_by_key(|(place, _)| *place);
-    let mut task = record.map(|record| SeenTask::new(number, record));
+    let mut task = record.map(|record| seen(number, record));
     find_owners(task.as_mut_slice());
     (task, stacks)
 }

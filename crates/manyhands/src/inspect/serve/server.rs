@@ -5,16 +5,18 @@
 //!
 //! Not here: the lines (the crate `manyhands-wire`), and where the socket is (`socket.rs`).
 
-use crate::inspect::analysis::deadlock::{Ring, deadlocks};
 use crate::inspect::serve::changes::SentOfProgram;
 use crate::inspect::serve::wire::{say, say_all};
-use crate::inspect::serve::{groups, poll_once, socket, stacks};
-use crate::inspect::tasks::take::{look_at_runtimes, tasks_that_wait_for_tasks};
+use crate::inspect::serve::{poll_once, socket, stacks};
+use crate::inspect::take::{look_at_runtimes, tasks_that_wait_for_tasks};
 use crate::recording::enabled::loops::last_reports::{self as loop_reports, KeptReport};
-use crate::recording::{TaskNumber, moment, opening};
+use crate::recording::enabled::waits::set_names;
+use crate::recording::{moment, opening, table};
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Mutex, lock, peer, thread};
-use manyhands_analysis::{Refused, StarvationLooks, report_line};
+use crate::sync::{Mutex, clock, lock, peer, thread};
+use manyhands_analysis::{
+    Groups, Refused, Ring, StarvationLooks, TaskNumber, deadlocks, report_line,
+};
 use manyhands_wire::{End, Hello, Line, PROTOCOL, Request};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -216,7 +218,7 @@ fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::
         Some("changes") => memory.sent.send(answers, "changes", tasks_max),
         Some("deadlocks") => send_deadlocks(answers, &mut memory.looks),
         Some("reports") => send_reports(answers),
-        Some("groups") => groups::send(answers),
+        Some("groups") => send_groups(answers),
         Some("stacks") => stacks::send(answers),
         _ => say(answers, &Refused::UNKNOWN.line()),
     }
@@ -254,6 +256,21 @@ fn send_reports(answers: &mut impl Write) -> io::Result<()> {
         reports: Some(kept.len()),
         ..End::of("reports")
     });
+    say(answers, &end)
+}
+
+/// Sends a line for each group of tasks that are in the same place.
+fn send_groups(answers: &mut impl Write) -> io::Result<()> {
+    clock::calibrate();
+    let mut groups = Groups::default();
+    table::for_each(|number, _, record| groups.add(number, record, set_names::name_of));
+    let (lines, left_out) = groups.lines(moment());
+    let end = Line::End(End {
+        groups: Some(lines.len()),
+        groups_left_out: Some(left_out),
+        ..End::of("groups")
+    });
+    say_all(answers, lines.into_iter())?;
     say(answers, &end)
 }
 

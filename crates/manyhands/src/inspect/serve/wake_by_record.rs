@@ -9,14 +9,14 @@
 //!
 //! Unsafe: the cell is reached by pointer.
 
-use crate::recording::{TaskNumber, TaskState, table};
-use manyhands_analysis::Refused;
+use crate::recording::table;
+use manyhands_analysis::{Refused, TaskNumber, TaskState};
 
 /// Wakes a task that waits, as one of its wakers would.
 pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), Refused> {
-    let found = table::change(number, |record| {
-        let waiting = record.origin.filter(|_| record.state == TaskState::Waiting);
-        match waiting.and_then(|origin| Some((origin.cell.0, origin.work.waking?))) {
+    let found = table::with_cell(number, |record, cell| {
+        let waiting = cell.filter(|_| record.state == TaskState::Waiting);
+        match waiting.and_then(|cell| Some((cell.at, cell.waking?))) {
             Some((cell, waking)) => {
                 // SAFETY: the record is in the table, whose shard is locked, so the cell is there. Held by
                 // `tests/inspect/polls.rs::tasks_that_end_while_they_are_asked_for_are_polled_or_gone`.

@@ -26,18 +26,12 @@ pub(crate) use tasks::current::{Current, is_recorded};
 pub(crate) use tasks::hooks::{RuntimeNumber, TaskRecord, keeps, waits};
 #[cfg(feature = "tokio")]
 pub(crate) use tasks::last_waker::in_tokio;
-pub(crate) use tasks::record::Record;
 pub(crate) use tasks::recorded_cell::RecordedCell;
-pub(crate) use tasks::task_state::TaskState;
 pub(crate) use tasks::thread_waits::{thread_blocks, thread_polls, thread_waits_for_task};
 pub(crate) use tasks::work_type::WorkType;
 pub(crate) use tasks::{current, leaf_stacks, table};
 pub(crate) use waits::forget::{forget, forget_moved};
 pub(crate) use waits::frame_mark::FrameMark;
-pub(crate) use waits::frames::{Frame, Frames};
 pub(crate) use waits::lines::Lines;
 pub(crate) use waits::site::Site;
 pub(crate) use waits::task_set::TaskSet;
-pub(crate) use waits::task_waits::{AwaitedSet, WaitRecord, Waits};
-
-pub(crate) use manyhands_analysis::TaskNumber;

@@ -2,8 +2,9 @@
 //!
 //! Not here: what is recorded of it (`hooks.rs`).
 
+use crate::recording::enabled::Lines;
 use crate::recording::enabled::tasks::leaf_stacks::Ticket;
-use crate::recording::enabled::{Lines, TaskNumber};
+use manyhands_analysis::TaskNumber;
 use std::cell::Cell;
 
 /// What a thread runs.
@@ -101,7 +102,7 @@ mod tests {
     use crate::recording::enabled::tasks::thread_waits::thread_polls;
     use crate::recording::enabled::tasks::work_type::WorkType;
     use crate::recording::enabled::waits::forget::forget;
-    use crate::recording::{Awaited, WaitKind};
+    use crate::recording::{Awaited, Thing};
     use crate::sync::clock;
     use manyhands_analysis::TaskNumber;
     use std::collections::BTreeMap;
@@ -201,7 +202,7 @@ mod tests {
                     0..5 => {
                         let future = &self.leaves[place];
                         waits(future, Waker::noop(), || {
-                            Awaited::Thing(WaitKind::Receive, resource)
+                            Awaited::Thing(Thing::Receive, resource)
                         });
                         expected.wait(leaf, resource);
                     }

@@ -12,15 +12,14 @@
 
 use crate::priority::Priority;
 use crate::recording::enabled::tasks::last_waker;
-use crate::recording::enabled::tasks::record::Origin;
 use crate::recording::enabled::waits::task_set;
 use crate::recording::enabled::{
-    Current, Record, RecordedCell, TaskNumber, TaskState, WaitRecord, WorkType, current, is_open,
-    is_recorded, leaf_stacks, table,
+    Current, RecordedCell, TaskSet, WorkType, current, is_open, is_recorded, leaf_stacks, table,
 };
-use crate::recording::{Awaited, SetWait, WaitKind};
+use crate::recording::{Awaited, Thing};
 use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock;
+use manyhands_analysis::{Origin, Record, SetWait, TaskNumber, TaskState, WaitKind, WaitRecord};
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::task::Waker;
@@ -69,16 +68,20 @@ impl TaskRecord {
     ) {
         let record = Record {
             origin: Some(Origin {
-                cell: RecordedCell(cell),
-                work,
+                id: cell.addr().get(),
+                work: &work.shown,
                 spawned_at,
-                priority,
+                priority: priority.word(),
             }),
             name: name.map(Box::from),
             parent: current::get().number,
             ..Record::new(clock::ticks())
         };
-        let number = table::insert(spread(), record);
+        let cell = RecordedCell {
+            at: cell,
+            waking: work.waking.as_ref(),
+        };
+        let number = table::insert(spread(), record, Some(cell));
         // Relaxed: as in `number`.
         self.0
             .store(number.map_or(0, TaskNumber::to_bits), Ordering::Relaxed);
@@ -195,21 +198,39 @@ pub(crate) fn waits<'a, L>(leaf: &L, waker: &Waker, awaited: impl FnOnce() -> Aw
 #[cold]
 #[track_caller]
 fn waits_recorded(leaf: usize, waker: usize, awaited: Awaited<'_>) {
+    let (kind, resource, set) = recorded_as(awaited);
+    let mut wait = new_wait(leaf, kind, resource);
+    if let Awaited::Task(task, _) = awaited {
+        wait.owner = task.number();
+        wait.owner.into_iter().for_each(task_set::note_polled);
+    }
+    match set {
+        Some((set, until)) => set.note_wait(wait, until, waker),
+        None => note_wait(wait, waker),
+    }
+}
+
+/// As what a wait for this is recorded: its kind, its resource, and the tasks of a set.
+pub(crate) fn recorded_as(awaited: Awaited<'_>) -> (WaitKind, usize, Option<(&TaskSet, SetWait)>) {
     match awaited {
-        Awaited::Thing(kind, resource) => note_wait(new_wait(leaf, kind, resource), waker),
-        Awaited::Task(task, id) => {
-            let mut wait = new_wait(leaf, WaitKind::Task, id);
-            wait.owner = task.number();
-            wait.owner.into_iter().for_each(task_set::note_polled);
-            note_wait(wait, waker);
-        }
-        Awaited::Set(set, until, resource) => {
-            let kind = match until {
-                SetWait::All | SetWait::AllOrFailure => WaitKind::Scope,
-                SetWait::OneOf(_) | SetWait::Each => WaitKind::Group,
-            };
-            set.note_wait(new_wait(leaf, kind, resource), until, waker);
-        }
+        Awaited::Thing(thing, resource) => (kind_of(thing), resource, None),
+        Awaited::Task(_, id) => (WaitKind::Task, id, None),
+        Awaited::Scope(set, end) => (WaitKind::Scope, end, Some((set, SetWait::All))),
+        Awaited::TryScope(set, end) => (WaitKind::Scope, end, Some((set, SetWait::AllOrFailure))),
+        Awaited::OneOf(set, tasks) => (WaitKind::Group, 0, Some((set, SetWait::OneOf(tasks)))),
+        Awaited::Each(set) => (WaitKind::Group, 0, Some((set, SetWait::Each))),
+    }
+}
+
+/// What a task shows of a wait for this.
+fn kind_of(thing: Thing) -> WaitKind {
+    match thing {
+        Thing::Receive => WaitKind::Receive,
+        Thing::Send => WaitKind::Send,
+        Thing::ChannelEnd => WaitKind::ChannelEnd,
+        Thing::Completion => WaitKind::Completion,
+        Thing::Timer => WaitKind::Timer,
+        Thing::Cancellation => WaitKind::Cancellation,
     }
 }
 

@@ -10,10 +10,11 @@
 //!
 //! Not here: how the task comes to be polled (`inspect/serve/poll_once.rs`).
 
-use crate::recording::enabled::{Record, TaskNumber, table};
+use crate::recording::enabled::table;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::stack_copy::{self, NotCopied, StackCopy};
 use crate::sync::{Condvar, Mutex, lock};
+use manyhands_analysis::{Record, TaskNumber};
 use std::sync::PoisonError;
 use std::time::Duration;
 

@@ -4,7 +4,6 @@ pub(crate) mod current;
 pub(crate) mod hooks;
 pub(crate) mod last_waker;
 pub(crate) mod leaf_stacks;
-pub(crate) mod record;
 #[expect(
     unsafe_code,
     reason = "where a cell is, any thread may know; see the file's header"
@@ -13,6 +12,5 @@ pub(crate) mod recorded_cell;
 mod shard;
 mod shared_shard;
 pub(crate) mod table;
-pub(crate) mod task_state;
 pub(crate) mod thread_waits;
 pub(crate) mod work_type;

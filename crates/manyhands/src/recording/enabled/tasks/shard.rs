@@ -1,10 +1,10 @@
 //! A shard of the table of recorded tasks: places, each with a record.
 //!
 //! Not here: the lock of a shard (`shared_shard.rs`), which shard a task is in (`table.rs`), and what is recorded of one
-//! (`record.rs`).
+//! (`Record` of `manyhands-analysis`).
 
-use crate::recording::enabled::{Record, TaskNumber};
-use manyhands_analysis::PLACES_MAX;
+use crate::recording::enabled::RecordedCell;
+use manyhands_analysis::{PLACES_MAX, Record, TaskNumber};
 use std::ops::Range;
 
 pub(crate) struct Shard {
@@ -20,6 +20,8 @@ struct Place {
     version: u32,
     /// `None` if the place is free.
     record: Option<Record>,
+    /// `None` of a thread.
+    cell: Option<RecordedCell>,
 }
 
 impl Shard {
@@ -32,7 +34,12 @@ impl Shard {
 
     /// Adds a record to this shard, which is the `shard`-th. `None` if it is full.
     #[inline]
-    pub(crate) fn insert(&mut self, shard: usize, record: Record) -> Option<TaskNumber> {
+    pub(crate) fn insert(
+        &mut self,
+        shard: usize,
+        record: Record,
+        cell: Option<RecordedCell>,
+    ) -> Option<TaskNumber> {
         let index = match self.free.pop() {
             Some(index) => index,
             None if self.places.len() >= PLACES_MAX => return None,
@@ -44,6 +51,7 @@ impl Shard {
         let place = &mut self.places[index];
         place.uses = place.uses.wrapping_add(1).max(1);
         place.record = Some(record);
+        place.cell = cell;
         Some(TaskNumber::new(place.uses, index, shard))
     }
 
@@ -63,6 +71,18 @@ impl Shard {
         let place = self.place_of(number)?;
         place.version = place.version.wrapping_add(1);
         place.record.as_mut().map(change)
+    }
+
+    /// What `see` makes of a record and the task's cell, if the task is still there.
+    #[cfg(unix)]
+    pub(crate) fn with_cell<R>(
+        &mut self,
+        number: TaskNumber,
+        see: impl FnOnce(&Record, Option<RecordedCell>) -> R,
+    ) -> Option<R> {
+        let place = self.place_of(number)?;
+        let cell = place.cell;
+        place.record.as_ref().map(|record| see(record, cell))
     }
 
     /// Whether the task is still there.
@@ -96,7 +116,9 @@ impl Shard {
 
     /// Takes out the record of this number, and its place is free.
     pub(crate) fn take(&mut self, number: TaskNumber) -> Option<Record> {
-        let taken = self.place_of(number)?.record.take();
+        let place = self.place_of(number)?;
+        place.cell = None;
+        let taken = place.record.take();
         self.free.push(number.place());
         taken
     }
@@ -109,7 +131,7 @@ mod tests {
     #[test]
     fn only_a_change_is_another_version() {
         let mut shard = Shard::empty();
-        let number = shard.insert(0, Record::new(0)).unwrap();
+        let number = shard.insert(0, Record::new(0), None).unwrap();
         let version = |shard: &Shard| {
             let mut versions = Vec::new();
             shard.for_each(0, 0..1, |_, version, _| versions.push(version));

@@ -7,9 +7,9 @@
 //! Not here: the records (`shard.rs`), and which shard a task is in (`table.rs`).
 
 use crate::recording::enabled::tasks::shard::Shard;
-use crate::recording::enabled::{Record, TaskNumber};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Backoff, Mutex, MutexGuard, lock, try_lock};
+use manyhands_analysis::{Record, TaskNumber};
 
 pub(crate) struct SharedShard {
     shard: Mutex<Shard>,
@@ -77,16 +77,16 @@ const PLACES_AT_ONCE: usize = 512;
 #[cfg(test)]
 mod tests {
     use super::{PLACES_AT_ONCE, SharedShard};
-    use crate::recording::enabled::tasks::record::Record;
+    use manyhands_analysis::Record;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
 
     #[test]
     fn who_waits_for_the_shard_has_it_before_a_look_goes_on() {
         let shared = SharedShard::empty();
-        let number = shared.lock().insert(0, Record::new(0)).unwrap();
+        let number = shared.lock().insert(0, Record::new(0), None).unwrap();
         for _ in 1..PLACES_AT_ONCE * 2 {
-            shared.lock().insert(0, Record::new(0)).unwrap();
+            shared.lock().insert(0, Record::new(0), None).unwrap();
         }
         for _ in 0..50 {
             let has_begun = AtomicBool::new(false);

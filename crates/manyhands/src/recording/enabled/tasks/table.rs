@@ -4,23 +4,36 @@
 //! before, so one that outlives its task finds nothing. A reader copies records under their shard's lock, so no record is
 //! torn; different ones are read a moment apart.
 //!
-//! Not here: a record (`record.rs`), a shard (`shard.rs`) and its lock (`shared_shard.rs`), what is recorded when
-//! (`hooks.rs`), and what is made of it (`inspect/tasks/snapshot.rs`).
+//! Not here: a record (`Record` of `manyhands-analysis`), a shard (`shard.rs`) and its lock (`shared_shard.rs`), what is recorded when
+//! (`hooks.rs`), and what is made of it (`inspect/take.rs`).
 
+use crate::recording::enabled::RecordedCell;
 use crate::recording::enabled::tasks::shared_shard::SharedShard;
-use crate::recording::enabled::{Record, TaskNumber};
 use crate::sync::Padded;
-use manyhands_analysis::SHARDS;
+use manyhands_analysis::{Record, SHARDS, TaskNumber};
 
-/// Adds a record. `spread` chooses the shard. `None` if the shard is full.
-pub(crate) fn insert(spread: usize, record: Record) -> Option<TaskNumber> {
+/// Adds a record, and the cell of a task. `spread` chooses the shard. `None` if the shard is full.
+pub(crate) fn insert(
+    spread: usize,
+    record: Record,
+    cell: Option<RecordedCell>,
+) -> Option<TaskNumber> {
     let shard = spread % SHARDS;
-    TABLE[shard].lock().insert(shard, record)
+    TABLE[shard].lock().insert(shard, record, cell)
 }
 
 /// Changes a record, if the task is still there.
 pub(crate) fn change<R>(number: TaskNumber, change: impl FnOnce(&mut Record) -> R) -> Option<R> {
     TABLE[number.shard()].lock().change(number, change)
+}
+
+/// What `see` makes of a record and the task's cell, if the task is still there. The cell is in place until `see` returns.
+#[cfg(unix)]
+pub(crate) fn with_cell<R>(
+    number: TaskNumber,
+    see: impl FnOnce(&Record, Option<RecordedCell>) -> R,
+) -> Option<R> {
+    TABLE[number.shard()].lock().with_cell(number, see)
 }
 
 /// Whether a task is still there.
@@ -60,13 +73,13 @@ mod tests {
     #[test]
     fn a_number_that_outlives_its_task_finds_nothing() {
         // No other test of this process fills this shard.
-        let first = insert(SHARDS - 1, record()).unwrap();
+        let first = insert(SHARDS - 1, record(), None).unwrap();
         assert!(has(first));
         remove(first);
         assert!(!has(first));
-        let mut again = insert(SHARDS - 1, record()).unwrap();
+        let mut again = insert(SHARDS - 1, record(), None).unwrap();
         while again.place() != first.place() {
-            again = insert(SHARDS - 1, record()).unwrap();
+            again = insert(SHARDS - 1, record(), None).unwrap();
         }
         assert_ne!(first, again);
         assert!(has(again) && !has(first));

@@ -3,13 +3,12 @@
 //!
 //! Not here: the waits of futures (`hooks.rs`).
 
-use crate::recording::WaitKind;
 use crate::recording::enabled::tasks::hooks::{new_wait, note_wait, set_state, spread};
 use crate::recording::enabled::{
-    Current, Lines, Record, Site, TaskNumber, TaskRecord, TaskState, Waits, current, is_open,
-    is_recorded, table,
+    Current, Lines, Site, TaskRecord, current, is_open, is_recorded, table,
 };
 use crate::sync::{clock, thread};
+use manyhands_analysis::{Record, TaskNumber, TaskState, WaitKind, Waits};
 use std::mem;
 use std::task::{Poll, Waker};
 
@@ -62,7 +61,7 @@ impl ThreadWait {
     fn begin(waker: usize, one: Option<Site>) -> Self {
         let before = current::get();
         let number = before.number;
-        let number = number.or_else(|| table::insert(spread(), thread_record()));
+        let number = number.or_else(|| table::insert(spread(), thread_record(), None));
         let Some(number) = number else {
             return Self(None);
         };

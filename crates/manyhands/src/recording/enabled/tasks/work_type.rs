@@ -2,14 +2,15 @@
 //!
 //! Not here: the caller of that wake (`inspect/serve/wake_by_record.rs`).
 
+use crate::recording::enabled::waits::lines::SOURCES;
+use manyhands_analysis::Work;
 use std::ptr::NonNull;
 
 /// The type of a task's closure or future, and how a future is woken.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WorkType {
-    pub(crate) name: fn() -> &'static str,
-    /// What such work is called.
-    pub(crate) kind: &'static str,
+    /// What a task shows of it.
+    pub(crate) shown: Work,
     pub(crate) waking: Option<Waking>,
 }
 
@@ -24,11 +25,7 @@ pub(crate) struct Waking {
 impl WorkType {
     /// Of a closure.
     pub(crate) const fn closure<F>() -> Self {
-        Self {
-            name: std::any::type_name::<F>,
-            kind: "closure",
-            waking: None,
-        }
+        Self::new::<F>("closure", None)
     }
 
     /// Of a future, which any thread may wake by these two steps.
@@ -36,10 +33,15 @@ impl WorkType {
         request: unsafe fn(NonNull<()>) -> bool,
         queue: unsafe fn(NonNull<()>),
     ) -> Self {
-        Self {
-            name: std::any::type_name::<F>,
-            kind: "future",
-            waking: Some(Waking { request, queue }),
-        }
+        Self::new::<F>("future", Some(Waking { request, queue }))
+    }
+
+    const fn new<F>(kind: &'static str, waking: Option<Waking>) -> Self {
+        let shown = Work {
+            type_name: std::any::type_name::<F>,
+            kind,
+            library: SOURCES,
+        };
+        Self { shown, waking }
     }
 }

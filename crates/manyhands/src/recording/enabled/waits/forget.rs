@@ -3,8 +3,10 @@
 //! A wait is known by where its future is. One that was moved since its poll is known by what it waits for, if nothing else
 //! waits for the same: a task, or tasks of a set.
 
-use crate::recording::enabled::{WaitRecord, current, is_recorded, table};
-use crate::recording::{Awaited, WaitKind};
+use crate::recording::Awaited;
+use crate::recording::enabled::tasks::hooks::recorded_as;
+use crate::recording::enabled::{current, is_recorded, table};
+use manyhands_analysis::{WaitKind, WaitRecord};
 use std::ptr;
 
 /// The future `leaf` is dropped, or what it waited for has come, so it does not wait any more.
@@ -32,12 +34,10 @@ fn forget_at(leaf: usize) {
 
 #[cold]
 fn forget_moved_at(leaf: usize, awaited: Awaited<'_>) {
-    remove(leaf, |wait| match awaited {
-        Awaited::Thing(..) => false,
-        Awaited::Task(_, id) => wait.kind == WaitKind::Task && wait.resource == id,
-        Awaited::Set(set, ..) => {
-            set.number.is_some() && wait.set.map(|set| set.number) == set.number
-        }
+    let (kind, resource, set) = recorded_as(awaited);
+    remove(leaf, |wait| match set {
+        Some((set, _)) => set.number.is_some() && wait.set.map(|set| set.number) == set.number,
+        None => kind == WaitKind::Task && (wait.kind, wait.resource) == (WaitKind::Task, resource),
     });
 }
 

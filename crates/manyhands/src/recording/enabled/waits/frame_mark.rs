@@ -5,9 +5,10 @@
 //! forgotten when it is ready or dropped, and with all others when its task is next polled. So a task shows the frames
 //! that it went through in its last poll.
 //!
-//! Not here: the future that has a mark (`task/framed.rs`), and the frames of a task (`frames.rs`).
+//! Not here: the future that has a mark (`task/framed.rs`), and the frames of a task (`Frames` of `manyhands-analysis`).
 
-use crate::recording::enabled::{Frame, current, table};
+use crate::recording::enabled::{current, table};
+use manyhands_analysis::Frame;
 use std::panic::Location;
 use std::task::Poll;
 use std::{mem, ptr};

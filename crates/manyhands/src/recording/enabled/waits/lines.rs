@@ -32,7 +32,7 @@ pub(crate) fn is_of_library(at: &Location<'_>) -> bool {
 }
 
 /// The folder of this library's files, as the compiler names them.
-const SOURCES: &str = file!()
+pub(crate) const SOURCES: &str = file!()
     .split_at(file!().len() - "recording/enabled/waits/lines.rs".len())
     .0;
 

@@ -2,9 +2,7 @@
 
 pub(crate) mod forget;
 pub(crate) mod frame_mark;
-pub(crate) mod frames;
 pub(crate) mod lines;
-mod set_names;
+pub(crate) mod set_names;
 pub(crate) mod site;
 pub(crate) mod task_set;
-pub(crate) mod task_waits;

@@ -20,6 +20,6 @@ pub(super) fn remove(number: NonZeroU32) {
 }
 
 /// The name of the set with this number.
-pub(super) fn name_of(number: NonZeroU32) -> Option<String> {
+pub(crate) fn name_of(number: NonZeroU32) -> Option<String> {
     lock(&NAMES).get(&number).map(|name| name.to_string())
 }

@@ -10,11 +10,9 @@
 
 use crate::recording::enabled::tasks::hooks::note_wait;
 use crate::recording::enabled::waits::set_names;
-use crate::recording::enabled::{
-    AwaitedSet, TaskNumber, TaskRecord, WaitRecord, current, is_open, table,
-};
-use crate::recording::{SetWait, WaitKind};
+use crate::recording::enabled::{TaskRecord, current, is_open, table};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use manyhands_analysis::{AwaitedSet, SetWait, TaskNumber, WaitKind, WaitRecord};
 use std::cell::Cell;
 use std::num::NonZeroU32;
 

@@ -6,19 +6,21 @@
 //! its task has changed from one snapshot to a later one: then it was there at every moment in between, and all such
 //! waits were there at the same time.
 //!
-//! Pure functions of snapshots.
+//! Not here: when to look, and what of it is news (`deadlock_looks.rs`).
 
-use crate::inspect::analysis::stuck::{Stuck, direct};
-use crate::inspect::tasks::snapshot::{SeenTask, SeenTasks, Snapshot};
-use crate::recording::{SetWait, TaskNumber, WaitRecord};
+use crate::stuck::{Stuck, direct};
+use crate::tasks::number::TaskNumber;
+use crate::tasks::seen::{SeenTask, SeenTasks};
+use crate::tasks::waits::{SetWait, WaitRecord};
 use manyhands_wire::{Deadlock, place, printable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Tasks that wait for each other. Its text names each with the line on which it waits.
-pub(in crate::inspect) struct Ring<'seen> {
+#[derive(Debug)]
+pub struct Ring<'seen> {
     /// Each waits for the next one, and the last for the first.
-    pub(in crate::inspect) tasks: Vec<&'seen SeenTask>,
+    pub tasks: Vec<&'seen SeenTask>,
     /// How many other tasks can never go on because of it.
     behind: usize,
     /// None of the tasks can wait for anything else. If it is false, something that is not recorded, such as a
@@ -26,61 +28,10 @@ pub(in crate::inspect) struct Ring<'seen> {
     is_certain: bool,
 }
 
-impl Snapshot {
-    /// The deadlocks in this snapshot. `earlier` is one that was taken before, by some ten milliseconds best: only
-    /// waits that both contain and that have not changed count, so there are no false ones among tasks that go on.
-    ///
-    /// A deadlock lasts until a task of it is cancelled. Waits are followed to tasks: for a task, for the end of a
-    /// [`scope_blocking`](crate::task::scope_blocking()), for the next task of a [`TaskGroup`](crate::task::TaskGroup) or
-    /// of [`when_each`](crate::task::when_each()), for all handles of [`when_all`](crate::task::when_all()), if these were made
-    /// while recording was open. A `when_all` of other futures leads to no task, because these may wait for anything. A wait
-    /// for a channel or a completion leads to none, because it is not known who will serve it: each end can be cloned, and
-    /// moved into any task, thread or callback, of which the library learns nothing.
-    ///
-    /// # Examples
-    /// Two closures that join each other:
-    /// ```
-    /// # #[cfg(feature = "inspect-unstable")] {
-    /// use manyhands::{channel, inspect, task};
-    /// use std::time::{Duration, Instant};
-    ///
-    /// manyhands::diagnostics::open();
-    /// let pass = || channel::bounded::<task::JoinHandle<()>>(1);
-    /// let ((to_a, from_b), (to_b, from_a)) = (pass(), pass());
-    /// let a = task::Builder::new().name("a").run(move || drop(from_b.recv_blocking().unwrap().join()));
-    /// let b = task::Builder::new().name("b").run(move || drop(from_a.recv_blocking().unwrap().join()));
-    /// to_a.send_blocking(b)?;
-    /// to_b.send_blocking(a)?;
-    ///
-    /// let deadline = Instant::now() + Duration::from_secs(30);
-    /// let mut earlier = inspect::snapshot();
-    /// let deadlock = loop {
-    ///     assert!(Instant::now() < deadline);
-    ///     let now = inspect::snapshot();
-    ///     if let Some(deadlock) = now.deadlocks(&earlier).pop() {
-    ///         break deadlock;
-    ///     }
-    ///     earlier = now;
-    /// };
-    /// let names: Vec<_> = deadlock.tasks.iter().filter_map(|task| task.name.as_deref()).collect();
-    /// assert!(deadlock.certain && names.len() == 2 && names.contains(&"a"));
-    /// println!("{}", deadlock.text);
-    /// # std::process::exit(0); // the two wait for ever
-    /// # }
-    /// # Ok::<(), manyhands::channel::SendError<manyhands::task::JoinHandle<()>>>(())
-    /// ```
-    #[must_use]
-    pub fn deadlocks(&self, earlier: &Self) -> Vec<Deadlock> {
-        let rings = deadlocks(&self.seen, &earlier.seen);
-        rings.iter().map(Ring::shown).collect()
-    }
-}
-
-/// As [`Snapshot::deadlocks`].
-pub(in crate::inspect) fn deadlocks<'seen>(
-    now: &'seen SeenTasks,
-    earlier: &'seen SeenTasks,
-) -> Vec<Ring<'seen>> {
+/// The deadlocks in copies of all tasks, or of all that wait for tasks only. Only waits count that copies made before contain
+/// too, unchanged.
+#[must_use]
+pub fn deadlocks<'seen>(now: &'seen SeenTasks, earlier: &'seen SeenTasks) -> Vec<Ring<'seen>> {
     let stuck_perhaps = Stuck::find(now, earlier, false);
     let stuck_certainly = Stuck::find(now, earlier, true).tasks;
     let mut rings = rings(&stuck_perhaps);
@@ -141,7 +92,8 @@ fn ring<'seen>(
 
 impl Ring<'_> {
     /// What is shown of it.
-    pub(in crate::inspect) fn shown(&self) -> Deadlock {
+    #[must_use]
+    pub fn shown(&self) -> Deadlock {
         Deadlock {
             certain: self.is_certain,
             behind: self.behind,
@@ -167,7 +119,7 @@ impl fmt::Display for Ring<'_> {
             write!(f, "\n  {} waits for ", named(task))?;
             if let Some(wait) = direct(&task.record).next() {
                 let at = place(task.record.line_of(&wait));
-                write!(f, "{}{} at {at}", around(wait), named(next))?;
+                write!(f, "{}{} at {at}", around(task, &wait), named(next))?;
             }
             if let Some(spawned_at) = task.record.spawned_at() {
                 write!(f, " (spawned at {})", place(spawned_at))?;
@@ -182,14 +134,14 @@ impl fmt::Display for Ring<'_> {
 }
 
 /// The scope or group that the task belongs to that is waited for.
-fn around(wait: WaitRecord) -> String {
+fn around(task: &SeenTask, wait: &WaitRecord) -> String {
     let Some(set) = wait.set else {
         return String::new();
     };
-    match (set.until, wait.group_name()) {
+    match (set.until, task.group_name(wait)) {
         (SetWait::All | SetWait::AllOrFailure, _) => "a scope with ".to_owned(),
         (SetWait::OneOf(_), None) => "a group with ".to_owned(),
-        (SetWait::OneOf(_), Some(name)) => format!("the group '{}' with ", printable(&name)),
+        (SetWait::OneOf(_), Some(name)) => format!("the group '{}' with ", printable(name)),
         (SetWait::Each, _) => "all of several tasks with ".to_owned(),
     }
 }
@@ -205,22 +157,32 @@ fn named(task: &SeenTask) -> String {
 }
 
 #[cfg(test)]
-pub(in crate::inspect) mod tests {
+pub(crate) mod tests {
     use super::{Ring, deadlocks};
-    use crate::inspect::tasks::snapshot::{SeenTask, SeenTasks};
-    use crate::priority::Priority;
-    use crate::recording::enabled::tasks::record::{Origin, Record};
-    use crate::recording::enabled::tasks::task_state::TaskState;
-    use crate::recording::enabled::tasks::work_type::WorkType;
-    use crate::recording::enabled::waits::task_waits::Waits;
-    use crate::recording::{AwaitedSet, RecordedCell, SetWait, WaitKind, WaitRecord};
-    use manyhands_analysis::TaskNumber;
+    use crate::moment::Moment;
+    use crate::tasks::number::TaskNumber;
+    use crate::tasks::record::{Origin, Record, Work};
+    use crate::tasks::seen::{SeenTask, SeenTasks};
+    use crate::tasks::state::TaskState;
+    use crate::tasks::wait_kind::WaitKind;
+    use crate::tasks::waits::{AwaitedSet, SetWait, WaitRecord, Waits};
     use std::collections::BTreeMap;
     use std::num::NonZeroU32;
     use std::panic::Location;
-    use std::ptr::NonNull;
 
-    pub(in crate::inspect) fn number(place: u64) -> TaskNumber {
+    /// What the tasks here run. All lines are of the library, which is this file.
+    static WORK: Work = Work {
+        type_name: || "shop::main::{{closure}}",
+        kind: "closure",
+        library: file!(),
+    };
+
+    const NOW: Moment = Moment {
+        ticks: 0,
+        nanos_in: |ticks| ticks,
+    };
+
+    pub(crate) fn number(place: u64) -> TaskNumber {
         TaskNumber::from_bits(1 << 32 | place).unwrap()
     }
 
@@ -234,7 +196,6 @@ pub(in crate::inspect) mod tests {
 
     /// A task that waits for these, and has as many wakers as are direct.
     fn waiting(place: u64, waits: &[WaitRecord]) -> SeenTask {
-        static WORK: WorkType = WorkType::closure::<()>();
         let direct = waits.iter().filter(|wait| wait.is_direct).count();
         let mut all = Waits::within(None, u32::try_from(direct).ok());
         for (leaf, wait) in waits.iter().enumerate() {
@@ -242,20 +203,20 @@ pub(in crate::inspect) mod tests {
         }
         let record = Record {
             origin: Some(Origin {
-                cell: RecordedCell(NonNull::dangling()),
+                id: 1,
                 work: &WORK,
                 spawned_at: Location::caller(),
-                priority: Priority::Normal,
+                priority: "normal",
             }),
             state: TaskState::Waiting,
             waits: all,
             ..Record::new(0)
         };
-        SeenTask::new(number(place), &record)
+        SeenTask::new(number(place), &record, NOW, |_| None)
     }
 
     /// A task that waits for these.
-    pub(in crate::inspect) fn task(place: u64, owners: &[u64]) -> SeenTask {
+    pub(crate) fn task(place: u64, owners: &[u64]) -> SeenTask {
         let waits: Vec<_> = owners.iter().map(|owner| wait(*owner)).collect();
         waiting(place, &waits)
     }
@@ -274,7 +235,7 @@ pub(in crate::inspect) mod tests {
         }
     }
 
-    pub(in crate::inspect) fn look_at(tasks: Vec<SeenTask>) -> SeenTasks {
+    pub(crate) fn look_at(tasks: Vec<SeenTask>) -> SeenTasks {
         let mut set_sizes = BTreeMap::new();
         for set in tasks.iter().filter_map(|task| task.record.set) {
             *set_sizes.entry(set).or_default() += 1;

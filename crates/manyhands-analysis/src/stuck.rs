@@ -12,20 +12,24 @@
 //! between two looks that see the same wait, so one that was there at any moment in between is in one of the two, and if it
 //! is in the first one only, the number of tasks differs.
 //!
-//! Pure functions of what was seen.
+//! Not here: how they are reported (`deadlock.rs`).
 
-use crate::inspect::tasks::outside::may_wait_for_more;
-use crate::inspect::tasks::snapshot::{SeenTask, SeenTasks};
-use crate::recording::{AwaitedSet, Record, SetWait, TaskNumber, TaskState, WaitRecord};
+use crate::tasks::number::TaskNumber;
+use crate::tasks::outside::may_wait_for_more;
+use crate::tasks::record::Record;
+use crate::tasks::seen::{SeenTask, SeenTasks};
+use crate::tasks::state::TaskState;
+use crate::tasks::wait_kind::WaitKind;
+use crate::tasks::waits::{AwaitedSet, SetWait, WaitRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 /// The tasks that can never go on.
-pub(in crate::inspect) struct Stuck<'seen> {
+pub(crate) struct Stuck<'seen> {
     now: &'seen SeenTasks,
     earlier: &'seen SeenTasks,
     is_certain: bool,
-    pub(in crate::inspect) tasks: BTreeMap<TaskNumber, &'seen SeenTask>,
+    pub(crate) tasks: BTreeMap<TaskNumber, &'seen SeenTask>,
     /// Those of each scope and group.
     members: BTreeMap<NonZeroU32, BTreeSet<TaskNumber>>,
 }
@@ -33,11 +37,7 @@ pub(in crate::inspect) struct Stuck<'seen> {
 impl<'seen> Stuck<'seen> {
     /// Those that `now` and `earlier` both contain, and that have not changed. For certain: wakers that no wait accounts for may
     /// let a task go on too, and so may tasks that can cancel others of their scope.
-    pub(in crate::inspect) fn find(
-        now: &'seen SeenTasks,
-        earlier: &'seen SeenTasks,
-        is_certain: bool,
-    ) -> Self {
+    pub(crate) fn find(now: &'seen SeenTasks, earlier: &'seen SeenTasks, is_certain: bool) -> Self {
         let changes_of = |task: &SeenTask| (task.number, task.record.changes);
         let changes: BTreeMap<_, _> = earlier.tasks.iter().map(changes_of).collect();
         let set_of = |task: &SeenTask| Some((task.number, task.record.set?));
@@ -123,11 +123,19 @@ impl<'seen> Stuck<'seen> {
     }
 
     /// A task that this one waits for, and that is stuck as well.
-    pub(in crate::inspect) fn awaited_by(&self, task: &SeenTask) -> Option<TaskNumber> {
+    pub(crate) fn awaited_by(&self, task: &SeenTask) -> Option<TaskNumber> {
         let wait = direct(&task.record).next()?;
         let of_set = |set: AwaitedSet| self.members.get(&set.number)?.first().copied();
         wait.owner.or_else(|| of_set(wait.set?))
     }
+}
+
+/// Whether a deadlock can be of the task: it waits, and all that it waits for itself are tasks, scopes and groups of tasks,
+/// recorded or not.
+#[must_use]
+pub fn may_be_stuck(task: &Record) -> bool {
+    let is_for_tasks = |wait: WaitRecord| wait.kind == WaitKind::Task || wait.set.is_some();
+    direct(task).next().is_some() && direct(task).all(is_for_tasks)
 }
 
 /// Whether all that the task is known to wait for are tasks, scopes and groups of tasks. `sets`: to which of them tasks
@@ -162,6 +170,6 @@ fn others_are_of_awaited_sets(task: &Record, sets: &BTreeMap<TaskNumber, NonZero
 }
 
 /// The waits whose ends wake the task itself.
-pub(in crate::inspect) fn direct(task: &Record) -> impl Iterator<Item = WaitRecord> + '_ {
+pub(crate) fn direct(task: &Record) -> impl Iterator<Item = WaitRecord> + '_ {
     task.waits.current().filter(|wait| wait.is_direct)
 }

@@ -1,19 +1,23 @@
-//! What a task waits for outside this library, as far as that is known: the task was pending at the end of its last poll,
+//! What a task waits for outside the library, as far as that is known: the task was pending at the end of its last poll,
 //! and more of its wakers exist than it has recorded waits.
 //!
 //! It is not recorded but derived. A waker does not say what keeps it, nor in which frame of the task; a frame in which
 //! nothing that is recorded waits must have something else in it.
 //!
-//! Not here: what is recorded (`recording/enabled/tasks/hooks.rs`).
+//! Not here: what is recorded (`recording/enabled/tasks/hooks.rs` of the library).
 
-use crate::recording::{Frame, Frames, Record, TaskState, WaitKind, WaitRecord};
+use crate::tasks::frames::{Frame, Frames};
+use crate::tasks::record::Record;
+use crate::tasks::state::TaskState;
+use crate::tasks::wait_kind::WaitKind;
+use crate::tasks::waits::WaitRecord;
 
 /// Whether more wakers of the task exist than waits, or if that is not known.
-pub(in crate::inspect) fn may_wait_for_more(record: &Record) -> bool {
+pub(crate) fn may_wait_for_more(record: &Record) -> bool {
     unlisted_wakers(record).is_none_or(|unlisted| unlisted > 0)
 }
 
-/// How many wakers of the task are neither those of recorded waits nor kept by this library for something else.
+/// How many wakers of the task are neither those of recorded waits nor kept by the library for something else.
 fn unlisted_wakers(record: &Record) -> Option<usize> {
     let waits = &record.waits;
     // What `when_all` or a group polls has wakers of theirs.
@@ -34,7 +38,7 @@ fn unlisted_wakers(record: &Record) -> Option<usize> {
 /// waits; no more than there are such wakers.
 ///
 /// Of a thread there are none: its wakers are not counted, and it was spawned nowhere.
-pub(in crate::inspect) fn waits_outside(record: &Record) -> Vec<WaitRecord> {
+pub(crate) fn waits_outside(record: &Record) -> Vec<WaitRecord> {
     let may_wait = matches!(record.state, TaskState::Waiting | TaskState::Blocked);
     let Some(spawned_at) = record.spawned_at().filter(|_| may_wait) else {
         return Vec::new();

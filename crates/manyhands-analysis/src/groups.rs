@@ -4,14 +4,17 @@
 //! wait for something of the same kind on the same line, in the same frames, and, if that is a group of tasks, of the same
 //! name. Counted while the table of tasks is read, so no list of all tasks is made.
 
-use crate::inspect::serve::wire::{say, say_all};
-use crate::inspect::tasks::outside;
-use crate::recording::{Frames, Record, TaskNumber, TaskState, WaitKind, moment, table};
-use crate::sync::clock;
-use manyhands_wire::{self as wire, End, GroupFrame, Line, place, printable, word};
+use crate::moment::Moment;
+use crate::tasks::frames::Frames;
+use crate::tasks::number::TaskNumber;
+use crate::tasks::outside;
+use crate::tasks::record::Record;
+use crate::tasks::state::TaskState;
+use crate::tasks::wait_kind::WaitKind;
+use manyhands_wire::{self as wire, GroupFrame, Line, place, printable, word};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::num::NonZeroU32;
 use std::panic::Location;
 
 /// Where tasks are.
@@ -38,9 +41,9 @@ struct Group {
     since: u64,
 }
 
-/// The groups.
+/// Groups of tasks.
 #[derive(Debug, Default)]
-struct Counted {
+pub struct Groups {
     groups: Vec<(Key, Group)>,
     /// Where in `groups` each is.
     places: HashMap<Key, usize>,
@@ -49,49 +52,28 @@ struct Counted {
     last: usize,
 }
 
-/// Sends a line for each group, that with the most tasks first, and the last line.
-pub(super) fn send(answers: &mut impl Write) -> io::Result<()> {
-    clock::calibrate();
-    let mut counted = Counted::default();
-    table::for_each(|number, _, record| counted.add(key(record), number, record.since));
-    let groups = counted.sorted();
-    let sent = groups.len().min(GROUPS_MAX);
-    say_all(answers, groups[..sent].iter().map(line))?;
-    let end = Line::End(End {
-        groups: Some(sent),
-        groups_left_out: Some(groups.len() - sent),
-        ..End::of("groups")
-    });
-    say(answers, &end)
-}
-
-fn key(record: &Record) -> Key {
-    let mut direct = record.waits.current().filter(|wait| wait.is_direct);
-    let recorded = direct.next().or_else(|| record.waits.current().next());
-    let outside = match recorded {
-        Some(_) => Vec::new(),
-        None => outside::waits_outside(record),
-    };
-    let wait = recorded.or(outside.last().copied());
-    let chain = |frames: &Frames| match &wait {
-        Some(wait) => frames.chain(wait.frame),
-        None => frames.last_chain(),
-    };
-    let frames = record.waits.frames.as_deref();
-    let chain = frames.map_or_else(Vec::new, chain);
-    Key {
-        kind: record.kind(),
-        type_name: record.type_name(),
-        spawned_at: record.spawned_at(),
-        state: record.state,
-        waits: wait.map(|wait| (wait.kind, record.line_of(&wait))),
-        awaited: wait.and_then(|wait| wait.group_name()),
-        frames: chain.iter().map(|frame| (frame.name, frame.at)).collect(),
+impl Groups {
+    /// Counts the task of this record. `name_of`: the name of a group of tasks.
+    pub fn add(
+        &mut self,
+        number: TaskNumber,
+        record: &Record,
+        name_of: impl Fn(NonZeroU32) -> Option<String>,
+    ) {
+        self.count(key(record, name_of), number, record.since);
     }
-}
 
-impl Counted {
-    fn add(&mut self, key: Key, number: TaskNumber, since: u64) {
+    /// The lines of the groups as of this moment, that with the most tasks first; and how many others there are, beyond those
+    /// that say anything.
+    #[must_use]
+    pub fn lines(self, now: Moment) -> (Vec<Line>, usize) {
+        let groups = self.sorted();
+        let shown = groups.len().min(GROUPS_MAX);
+        let lines = groups[..shown].iter().map(|group| line(group, now));
+        (lines.collect(), groups.len() - shown)
+    }
+
+    fn count(&mut self, key: Key, number: TaskNumber, since: u64) {
         let last = self.groups.get(self.last);
         if last.is_none_or(|(last, _)| *last != key) {
             self.last = self.place_of(key);
@@ -124,7 +106,33 @@ impl Counted {
     }
 }
 
-fn line((key, group): &(Key, Group)) -> Line {
+/// Where the task of this record is.
+fn key(record: &Record, name_of: impl Fn(NonZeroU32) -> Option<String>) -> Key {
+    let mut direct = record.waits.current().filter(|wait| wait.is_direct);
+    let recorded = direct.next().or_else(|| record.waits.current().next());
+    let outside = match recorded {
+        Some(_) => Vec::new(),
+        None => outside::waits_outside(record),
+    };
+    let wait = recorded.or(outside.last().copied());
+    let chain = |frames: &Frames| match &wait {
+        Some(wait) => frames.chain(wait.frame),
+        None => frames.last_chain(),
+    };
+    let frames = record.waits.frames.as_deref();
+    let chain = frames.map_or_else(Vec::new, chain);
+    Key {
+        kind: record.kind(),
+        type_name: record.type_name(),
+        spawned_at: record.spawned_at(),
+        state: record.state,
+        waits: wait.map(|wait| (wait.kind, record.line_of(&wait))),
+        awaited: wait.and_then(|wait| name_of(wait.set?.number)),
+        frames: chain.iter().map(|frame| (frame.name, frame.at)).collect(),
+    }
+}
+
+fn line((key, group): &(Key, Group), now: Moment) -> Line {
     let frame = |&(name, at): &(&str, &Location<'_>)| GroupFrame {
         name: printable(name),
         at: place(at),
@@ -140,7 +148,7 @@ fn line((key, group): &(Key, Group)) -> Line {
         frames: key.frames.iter().map(frame).collect(),
         tasks: group.tasks,
         examples: group.examples.iter().map(TaskNumber::to_string).collect(),
-        longest_us: moment().micros_since(group.since),
+        longest_us: now.micros_since(group.since),
     })
 }
 
@@ -150,9 +158,9 @@ const EXAMPLES_MAX: usize = 5;
 
 #[cfg(test)]
 mod tests {
-    use super::{Counted, Key};
-    use crate::recording::enabled::tasks::task_state::TaskState;
-    use manyhands_analysis::TaskNumber;
+    use super::{Groups, Key};
+    use crate::tasks::number::TaskNumber;
+    use crate::tasks::state::TaskState;
 
     fn key(type_name: &'static str) -> Key {
         Key {
@@ -172,10 +180,10 @@ mod tests {
 
     #[test]
     fn tasks_that_are_not_side_by_side_are_counted_together() {
-        let mut counted = Counted::default();
+        let mut counted = Groups::default();
         for (of_task, type_name) in ["Reader", "Reader", "Writer", "Reader"].iter().enumerate() {
             let of_task = of_task as u64 + 1;
-            counted.add(key(type_name), number(of_task), 100 - of_task);
+            counted.count(key(type_name), number(of_task), 100 - of_task);
         }
         let groups = counted.sorted();
         let seen: Vec<_> = groups

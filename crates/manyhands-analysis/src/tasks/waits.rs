@@ -1,63 +1,83 @@
 //! What a task waits for, as its record keeps it.
 //!
-//! Not here: the other parts of a record (`tasks/record.rs`), and what is recorded when (`tasks/hooks.rs`).
+//! Not here: the other parts of a record (`record.rs`), and what is recorded when (`recording/enabled/tasks/hooks.rs` of the
+//! library).
 
-use crate::recording::enabled::waits::set_names;
-use crate::recording::enabled::{Frames, TaskNumber};
-use crate::recording::{SetWait, WaitKind};
+use crate::tasks::frames::Frames;
+use crate::tasks::number::TaskNumber;
+use crate::tasks::wait_kind::WaitKind;
 use std::num::NonZeroU32;
 use std::panic::Location;
 
 /// What a task waits for.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Waits {
+pub struct Waits {
     /// While the task is polled, the first ones are those of the poll before.
     list: Vec<WaitRecord>,
     /// How many these are.
     earlier: usize,
     /// Waits that were not kept.
-    pub(crate) left_out: u32,
+    pub left_out: u32,
     /// How many of those were direct.
-    pub(crate) direct_left_out: u32,
+    pub direct_left_out: u32,
     /// How many of the task's wakers exist; `None` if nobody has counted them.
-    pub(crate) wakers: Option<u32>,
+    pub wakers: Option<u32>,
     /// How many of these this library keeps besides those of its waits.
-    pub(crate) kept: u32,
+    pub kept: u32,
     /// The frames in which it waits; few tasks have any.
-    pub(crate) frames: Option<Box<Frames>>,
+    pub frames: Option<Box<Frames>>,
 }
 
 /// One wait of a task.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WaitRecord {
+pub struct WaitRecord {
     /// Where the future that waits is.
-    pub(crate) leaf: usize,
-    pub(crate) kind: WaitKind,
-    /// What it waits for: an address.
-    pub(crate) resource: usize,
+    pub leaf: usize,
+    /// What it waits for.
+    pub kind: WaitKind,
+    /// The address of that.
+    pub resource: usize,
     /// The task that it waits for.
-    pub(crate) owner: Option<TaskNumber>,
+    pub owner: Option<TaskNumber>,
     /// The scope or group whose tasks it waits for.
-    pub(crate) set: Option<AwaitedSet>,
-    pub(crate) at: &'static Location<'static>,
+    pub set: Option<AwaitedSet>,
+    /// The line.
+    pub at: &'static Location<'static>,
     /// When it began; 0 until the poll has ended in which it did.
-    pub(crate) since: u64,
+    pub since: u64,
     /// The end of the wait wakes the task itself, not something inside it that may wait for more.
-    pub(crate) is_direct: bool,
+    pub is_direct: bool,
     /// The frame that waits, or 0.
-    pub(crate) frame: usize,
+    pub frame: usize,
 }
 
 /// A set of tasks that is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AwaitedSet {
-    pub(crate) number: NonZeroU32,
-    pub(crate) until: SetWait,
+pub struct AwaitedSet {
+    /// Its number.
+    pub number: NonZeroU32,
+    /// What of it.
+    pub until: SetWait,
+}
+
+/// What of a set of tasks is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetWait {
+    /// The end of all its tasks. A task that has the scope can cancel the others.
+    All,
+    /// As [`All`](Self::All); one that fails cancels the others.
+    AllOrFailure,
+    /// The end of one of this many tasks.
+    OneOf(u32),
+    /// The end of each of its tasks, none of which can cancel the others.
+    Each,
 }
 
 impl Waits {
     /// None yet, in these frames.
-    pub(crate) fn within(frames: Option<Box<Frames>>, wakers: Option<u32>) -> Self {
+    #[inline]
+    #[must_use]
+    pub fn within(frames: Option<Box<Frames>>, wakers: Option<u32>) -> Self {
         Self {
             frames,
             wakers,
@@ -66,19 +86,22 @@ impl Waits {
     }
 
     /// What the task waits for; while it is polled, those of this poll.
-    pub(crate) fn current(&self) -> impl Iterator<Item = WaitRecord> + '_ {
+    #[inline]
+    pub fn current(&self) -> impl Iterator<Item = WaitRecord> + '_ {
         self.list[self.earlier..].iter().copied()
     }
 
     /// Those of [`current`](Self::current) for tasks that were not recorded when they began.
-    pub(crate) fn without_owner(&mut self) -> impl Iterator<Item = &mut WaitRecord> {
+    #[inline]
+    pub fn without_owner(&mut self) -> impl Iterator<Item = &mut WaitRecord> {
         let current = self.list[self.earlier..].iter_mut();
         current.filter(|wait| wait.kind == WaitKind::Task && wait.owner.is_none())
     }
 
     /// The task is about to be polled: what it waited for so far counts only for since when it waits for the same again.
     /// `around`: the frame that is around all others; 0: none.
-    pub(crate) fn begin_poll(&mut self, around: usize) {
+    #[inline]
+    pub fn begin_poll(&mut self, around: usize) {
         self.forget_earlier();
         self.earlier = self.list.len();
         self.left_out = 0;
@@ -90,7 +113,8 @@ impl Waits {
     }
 
     /// The poll has ended: waits that it began begin now.
-    pub(crate) fn end_poll(&mut self, now: u64) {
+    #[inline]
+    pub fn end_poll(&mut self, now: u64) {
         self.forget_earlier();
         let begun = self.list.iter_mut().filter(|wait| wait.since == 0);
         begun.for_each(|wait| wait.since = now);
@@ -98,7 +122,8 @@ impl Waits {
 
     /// Adds a wait; one of the same future takes the place of the earlier one. If that was for the same thing, this one goes
     /// on with it. Direct waits are kept rather than others.
-    pub(crate) fn add(&mut self, mut wait: WaitRecord) {
+    #[inline]
+    pub fn add(&mut self, mut wait: WaitRecord) {
         let known = self.list.iter().position(|known| known.leaf == wait.leaf);
         if let Some(place) = known {
             let earlier = &self.list[place];
@@ -127,13 +152,15 @@ impl Waits {
     }
 
     /// Takes out a wait that is over: that of a future, or one that is the same. False: there is none.
-    pub(crate) fn remove(&mut self, is_over: impl Fn(&WaitRecord) -> bool) -> bool {
+    #[inline]
+    pub fn remove(&mut self, is_over: impl Fn(&WaitRecord) -> bool) -> bool {
         let place = self.list.iter().position(is_over);
         place.map(|place| self.remove_at(place)).is_some()
     }
 
     /// A task was added to a scope or group that this one may wait for.
-    pub(crate) fn grow_set(&mut self, number: NonZeroU32) {
+    #[inline]
+    pub fn grow_set(&mut self, number: NonZeroU32) {
         let sets = self.list.iter_mut().flat_map(|wait| &mut wait.set);
         for set in sets.filter(|set| set.number == number) {
             if let SetWait::OneOf(tasks) = &mut set.until {
@@ -155,7 +182,9 @@ impl Waits {
 
 impl WaitRecord {
     /// Of a future that waits on this line, but in no frame, and for no task that is known.
-    pub(crate) fn new(
+    #[inline]
+    #[must_use]
+    pub fn new(
         leaf: usize,
         kind: WaitKind,
         resource: usize,
@@ -173,11 +202,6 @@ impl WaitRecord {
             frame: 0,
         }
     }
-
-    /// The name of what it waits for, if that is a group of tasks that has one.
-    pub(crate) fn group_name(&self) -> Option<String> {
-        set_names::name_of(self.set?.number)
-    }
 }
 
 /// Waits of one task that are kept.
@@ -185,9 +209,9 @@ const WAITS_MAX: usize = 8;
 
 #[cfg(test)]
 mod tests {
-    use super::{AwaitedSet, WAITS_MAX, WaitRecord, Waits};
-    use crate::recording::{SetWait, WaitKind};
-    use manyhands_analysis::TaskNumber;
+    use super::{AwaitedSet, SetWait, WAITS_MAX, WaitRecord, Waits};
+    use crate::tasks::number::TaskNumber;
+    use crate::tasks::wait_kind::WaitKind;
     use std::num::NonZeroU32;
     use std::panic::Location;
 

@@ -1,8 +1,8 @@
-//! What a task can wait for, as far as this library knows.
+//! What a task can wait for, as far as the library knows.
 
 /// What a task waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum WaitKind {
+pub enum WaitKind {
     /// The end of a task.
     Task,
     /// The end of one of several tasks, or of several futures of the same task.
@@ -15,14 +15,13 @@ pub(crate) enum WaitKind {
     ChannelEnd,
     /// The result of a completion.
     Completion,
-    /// The end of a [`scope_blocking`](crate::task::scope_blocking()) or
-    /// [`try_scope_blocking`](crate::task::try_scope_blocking()). The line is that of the call.
+    /// The end of a scope of tasks. The line is that of the call.
     Scope,
     /// A time.
     Timer,
     /// A cancellation.
     Cancellation,
-    /// Something outside this library, such as a socket of tokio. Nobody records such a wait: the task has more wakers than
+    /// Something outside the library, such as a socket of tokio. Nobody records such a wait: the task has more wakers than
     /// recorded waits. It began when the task was last polled, or later. The line is that of the frame in which it is,
     /// or else the one that spawned the task.
     Outside,

@@ -1,10 +1,11 @@
 //! Taking a snapshot.
 
-use crate::inspect::tasks::snapshot::{SeenTask, SeenTasks, Snapshot};
+use crate::inspect::snapshot::Snapshot;
 use crate::recording::enabled::loops::running as loops;
-use crate::recording::{Record, TaskNumber, WaitKind, WaitRecord, channels, runtimes, table};
+use crate::recording::enabled::waits::set_names;
+use crate::recording::{channels, moment, runtimes, table};
 use crate::sync::clock;
-use manyhands_analysis::Look;
+use manyhands_analysis::{Look, Record, SeenTask, SeenTasks, TaskNumber, WaitRecord, may_be_stuck};
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 
@@ -35,6 +36,11 @@ pub fn snapshot() -> Snapshot {
         channels: channels::read(|_, _| true),
         seen,
     }
+}
+
+/// A copy of this record, in whose shard nothing changes meanwhile.
+pub(in crate::inspect) fn seen(number: TaskNumber, record: &Record) -> SeenTask {
+    SeenTask::new(number, record, moment(), set_names::name_of)
 }
 
 /// A look at what all runtimes do now.
@@ -76,13 +82,9 @@ pub(in crate::inspect) fn for_each_of_oldest(
     left_out
 }
 
-/// The tasks that a deadlock can be of, and nothing else: those that wait, and only for tasks, scopes and groups of tasks.
+/// The tasks that a deadlock can be of, and nothing else.
 pub(in crate::inspect) fn tasks_that_wait_for_tasks() -> SeenTasks {
-    seen_tasks(|record| {
-        let mut direct = record.waits.current().filter(|wait| wait.is_direct);
-        let is_for_tasks = |wait: WaitRecord| wait.kind == WaitKind::Task || wait.set.is_some();
-        direct.next().is_some_and(is_for_tasks) && direct.all(is_for_tasks)
-    })
+    seen_tasks(may_be_stuck)
 }
 
 /// The tasks that are wanted; sets are counted with all their tasks.
@@ -94,7 +96,7 @@ fn seen_tasks(is_wanted: impl Fn(&Record) -> bool) -> SeenTasks {
             *set_sizes.entry(set).or_default() += 1;
         }
         if is_wanted(record) {
-            tasks.push(SeenTask::new(number, record));
+            tasks.push(seen(number, record));
         }
     });
     tasks.sort_unstable_by_key(|task| task.number);

@@ -2,7 +2,7 @@
 
 /// What a task does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(crate) enum TaskState {
+pub enum TaskState {
     /// It is in a queue.
     #[default]
     Queued,

@@ -1,31 +1,34 @@
 //! The annotated frames of one task, which refer to each other by address.
 //!
-//! Not here: when they are recorded (`frame_mark.rs`).
+//! Not here: when they are recorded (`recording/enabled/waits/frame_mark.rs` of the library).
 
 use std::panic::Location;
 
 /// The frames of one task, those polled later behind those polled before.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Frames {
+pub struct Frames {
     list: Vec<Frame>,
     /// Frames that were not kept.
-    pub(crate) left_out: u32,
+    pub left_out: u32,
 }
 
 /// One frame of a task.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Frame {
+pub struct Frame {
     /// Where its mark is.
-    pub(crate) address: usize,
+    pub address: usize,
     /// Where that of the frame around it is, or 0.
-    pub(crate) outer: usize,
-    pub(crate) name: &'static str,
-    pub(crate) at: &'static Location<'static>,
+    pub outer: usize,
+    /// Its name.
+    pub name: &'static str,
+    /// Its line.
+    pub at: &'static Location<'static>,
 }
 
 impl Frames {
     /// Adds a frame, and says whether it is kept; one of the same future takes the place of the earlier one.
-    pub(crate) fn enter(&mut self, frame: Frame) -> bool {
+    #[must_use]
+    pub fn enter(&mut self, frame: Frame) -> bool {
         let mut list = self.list.iter_mut();
         if let Some(known) = list.find(|known| known.address == frame.address) {
             *known = frame;
@@ -39,7 +42,8 @@ impl Frames {
     }
 
     /// Takes a frame out. Those inside it are then inside the one around it.
-    pub(crate) fn remove(&mut self, address: usize) {
+    #[inline]
+    pub fn remove(&mut self, address: usize) {
         let Some(place) = self.list.iter().position(|frame| frame.address == address) else {
             return;
         };
@@ -49,7 +53,8 @@ impl Frames {
     }
 
     /// Forgets all frames but this one and those around it: in it is a call that blocks its thread. 0: all.
-    pub(crate) fn forget(&mut self, around: usize) {
+    #[inline]
+    pub fn forget(&mut self, around: usize) {
         let kept = self.chain(around);
         self.list.clear();
         self.list.extend(kept);
@@ -57,7 +62,8 @@ impl Frames {
     }
 
     /// For a call in this frame that blocks its thread: it and those around it.
-    pub(crate) fn around(&self, address: usize) -> Option<Box<Self>> {
+    #[must_use]
+    pub fn around(&self, address: usize) -> Option<Box<Self>> {
         let (list, left_out) = (self.chain(address), 0);
         (!list.is_empty()).then(|| Box::new(Self { list, left_out }))
     }

@@ -1,5 +1,0 @@
-//! Tasks as values.
-
-pub(in crate::inspect) mod outside;
-pub(crate) mod snapshot;
-pub(crate) mod take;
