@@ -1,6 +1,6 @@
 //! The id of one execution of a stolen piece of work, by which waiters find what they may help with.
 //!
-//! Pure value; the records behind it are in `runtime/worker/slot.rs`.
+//! Pure value; the records behind it are in `runtime/fork_join/executions.rs`.
 
 use std::num::NonZeroU64;
 

@@ -3,7 +3,7 @@
 //! First in, first out for what one thread pushes; between threads only where there is one shard. That is so for up to
 //! [`TAKERS_EACH`] takers. With more, one queue's two ends would be written by all of them, and by all pushers.
 //!
-//! Not here: which thread begins where (`runtime/enqueue.rs` for pushers, `runtime/worker/run_loop.rs` for takers).
+//! Not here: which thread begins where (`runtime/enqueue.rs` for pushers, `runtime/worker/search.rs` for takers).
 //!
 //! # Ordering
 //! A task is in one shard, and a taker that looks whether there is anything looks at each shard. So the idle protocol's
