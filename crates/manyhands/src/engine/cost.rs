@@ -7,11 +7,45 @@
 //! Not here: the measuring (`rate.rs`, `contention.rs`), what a wake costs (`runtime/policy.rs`), and where a call
 //! site's numbers are kept (`call_site`).
 
-use crate::call_site::History;
+use crate::call_site::{History, followed};
+use crate::engine::HelperPolicy;
 use crate::engine::ranges::LEAVE_BEHIND;
-use crate::engine::{HelperPolicy, Rate};
 use crate::runtime::policy::{OFFER_NANOS_MIN, WAKE_NANOS_FIRST};
 use crate::sync::clock;
+
+/// Ticks for each item, in 1,024ths. 0 is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rate(pub(crate) u64);
+
+impl Rate {
+    pub(crate) const UNKNOWN: Self = Self(0);
+    /// Almost no time: everything fits into one block.
+    pub(super) const ZERO: Self = Self(1);
+
+    pub(crate) fn of(ticks: u64, items: u64) -> Self {
+        Self((ticks.saturating_mul(1024) / items.max(1)).max(1))
+    }
+
+    /// The ticks that `items` items take.
+    pub(crate) fn ticks_for(self, items: u64) -> u64 {
+        u64::try_from((u128::from(self.0) * u128::from(items)) >> 10).unwrap_or(u64::MAX)
+    }
+
+    /// The rate after one more block, of `items` items in `spent` ticks; a rise is followed faster than a fall. Items of a
+    /// brief block seem to take longer than they do.
+    pub(super) fn after_block(self, spent: u64, items: u64) -> Self {
+        let found = Self::of(spent, items);
+        if is_brief(spent) && self != Self::UNKNOWN && found.0 >= self.0 {
+            return self;
+        }
+        Self(followed(self.0, found.0))
+    }
+
+    /// The number of items that take about `ticks`, at least one.
+    pub(crate) fn items_in(self, ticks: u64) -> u64 {
+        (ticks.saturating_mul(1024) / self.0.max(1)).max(1)
+    }
+}
 
 /// Whether a block was so short that reading the counter may be most of it: its time does not say what its items take.
 pub(super) fn is_brief(ticks: u64) -> bool {
@@ -318,6 +352,16 @@ mod tests {
     /// Items that take this number of nanoseconds.
     fn each(nanos: u64) -> Rate {
         Rate::of(clock::ticks_in(nanos * 1024), 1024)
+    }
+
+    #[test]
+    fn a_brief_block_lowers_a_rate_and_does_not_raise_it() {
+        let (brief, long) = (nanos(100), nanos(10_000));
+        let rate = Rate::of(brief, 10);
+        assert_eq!(Rate::UNKNOWN.after_block(brief, 10), rate);
+        assert_eq!(rate.after_block(brief, 1), rate);
+        assert!(rate.after_block(brief, 100).0 < rate.0);
+        assert!(rate.after_block(long, 100).0 > rate.0);
     }
 
     #[test]

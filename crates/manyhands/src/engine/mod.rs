@@ -36,7 +36,8 @@ mod unshared;
 
 use crate::call_site::CallSiteProfile;
 use crate::engine::consumer::{AnyLoop, BlockRunner, Loop, LoopRunner};
-pub(crate) use crate::engine::rate::{Rate, RateProbe};
+pub(crate) use crate::engine::cost::Rate;
+pub(crate) use crate::engine::rate::RateProbe;
 use crate::engine::shared_loop::Begun;
 use crate::engine::unshared::{Alone, Frame, Whole};
 use crate::recording::{self, LoopObserver, RunnerObserver, RunsAlone, Site, Unobserved};

@@ -1,45 +1,11 @@
-//! What items cost: the rate of a loop, and how it is measured.
+//! How the rate of a loop is measured: by a caller that runs alone, and over a runner's blocks.
 //!
-//! Not here: what follows from a rate (`cost.rs`), and what a call site remembers (`call_site`).
+//! Not here: what a rate is and what follows from it (`cost.rs`), and what a call site remembers (`call_site`).
 
-use crate::call_site;
+use crate::engine::Rate;
 use crate::engine::cost;
 use crate::runtime::series;
 use crate::sync::clock;
-
-/// Ticks for each item, in 1,024ths. 0 is unknown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rate(pub(crate) u64);
-
-impl Rate {
-    pub(crate) const UNKNOWN: Self = Self(0);
-    /// Almost no time: everything fits into one block.
-    pub(super) const ZERO: Self = Self(1);
-
-    pub(crate) fn of(ticks: u64, items: u64) -> Self {
-        Self((ticks.saturating_mul(1024) / items.max(1)).max(1))
-    }
-
-    /// The ticks that `items` items take.
-    pub(crate) fn ticks_for(self, items: u64) -> u64 {
-        u64::try_from((u128::from(self.0) * u128::from(items)) >> 10).unwrap_or(u64::MAX)
-    }
-
-    /// The rate after one more block, of `items` items in `spent` ticks; a rise is followed faster than a fall. Items of a
-    /// brief block seem to take longer than they do.
-    pub(super) fn after_block(self, spent: u64, items: u64) -> Self {
-        let found = Self::of(spent, items);
-        if cost::is_brief(spent) && self != Self::UNKNOWN && found.0 >= self.0 {
-            return self;
-        }
-        Self(call_site::followed(self.0, found.0))
-    }
-
-    /// The number of items that take about `ticks`, at least one.
-    pub(crate) fn items_in(self, ticks: u64) -> u64 {
-        (ticks.saturating_mul(1024) / self.0.max(1)).max(1)
-    }
-}
 
 /// The measurements of a caller that runs alone.
 pub(crate) struct RateProbe {
@@ -116,18 +82,9 @@ impl RateOfBlocks {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rate, RateOfBlocks};
+    use super::RateOfBlocks;
+    use crate::engine::Rate;
     use crate::sync::clock;
-
-    #[test]
-    fn a_brief_block_lowers_a_rate_and_does_not_raise_it() {
-        let (brief, long) = (clock::ticks_in(100), clock::ticks_in(10_000));
-        let rate = Rate::of(brief, 10);
-        assert_eq!(Rate::UNKNOWN.after_block(brief, 10), rate);
-        assert_eq!(rate.after_block(brief, 1), rate);
-        assert!(rate.after_block(brief, 100).0 < rate.0);
-        assert!(rate.after_block(long, 100).0 > rate.0);
-    }
 
     /// Blocks of a quarter of what is left, down to single items, each with `claiming` ticks beside its items.
     fn run(items: u64, ticks_each_1024: u64, claiming: u64) -> RateOfBlocks {

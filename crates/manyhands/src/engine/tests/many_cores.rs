@@ -8,8 +8,8 @@
 //! The bound is ⌈items / workers⌉ times an item's time where all are equal, else the larger of the longest item and an
 //! equal share of the sum.
 
+use crate::engine::Rate;
 use crate::engine::cost::{WAKES_EACH, block_at, worth_a_wake};
-use crate::engine::rate::Rate;
 use crate::engine::sharing::{OWNER, Sharing};
 use crate::runtime::HelperSlot;
 use crate::sync::{Parker, clock};

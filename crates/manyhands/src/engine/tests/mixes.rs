@@ -3,8 +3,8 @@
 //! The sizes of blocks and the times between two looks of the monitor are the library's own. Wakes take what they take at most
 //! on a quiet machine. Beside this, `tests/it/opened.rs` runs such calls.
 
+use crate::engine::Rate;
 use crate::engine::cost::{brief_block, first_block, next_block, next_claim};
-use crate::engine::rate::Rate;
 use crate::runtime::monitor::pace::Pace;
 use crate::runtime::monitor::sweep::Sweep;
 use crate::sync::clock;
