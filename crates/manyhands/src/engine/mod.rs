@@ -485,12 +485,9 @@ fn drive_alone<O: LoopObserver>(
 
 /// Whether the remaining work, `left` ticks long, is better shared.
 pub(crate) fn pays_to_share(left: u64) -> bool {
-    cost::may_pay(left, series::since_last_end) && pays_on_this_runtime(left)
-}
-
-#[cold]
-fn pays_on_this_runtime(left: u64) -> bool {
-    current::with_runtime(|runtime| series::offer(runtime, Some(left)).is_some())
+    // The first asks no runtime: there may be none yet, and the second makes one.
+    cost::may_pay(left, series::since_last_end)
+        && current::with_runtime(|runtime| series::offer(runtime, Some(left)).is_some())
 }
 
 /// Positions driven in one segment: they fit a range's 32 bits, and no sum of two overflows.
