@@ -31,7 +31,8 @@ use crate::sync::{Padded, thread};
 pub(crate) struct RangeSet {
     inline: [Padded<RunnerRange>; INLINE],
     more: Box<[Padded<RunnerRange>]>,
-    runners: usize,
+    /// The highest number of runners.
+    pub(crate) runners: usize,
 }
 
 /// One range.

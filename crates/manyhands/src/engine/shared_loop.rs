@@ -28,7 +28,6 @@ struct SharedLoop<'a, O> {
     /// The loop's position of the sharing's 0.
     base: u64,
     sharing: Sharing<'static>,
-    runners_max: usize,
     /// A helper has joined.
     is_helped: AtomicBool,
     /// A helper has left because tasks waited.
@@ -97,7 +96,6 @@ pub(super) fn share<O: LoopObserver>(
             work: rest.work,
             base,
             sharing,
-            runners_max,
             is_helped: AtomicBool::new(false),
             is_deserted: AtomicBool::new(false),
             to_wake: AtomicU32::new(0),
@@ -182,9 +180,9 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
     /// Decides how many workers to wake for what is left, and wakes the first of them.
     fn begin_wakes(&self, slot: &OccupiedSlot) {
         let (runtime, rate) = (slot.runtime(), self.begun.rate);
-        let left = (rate != Rate::UNKNOWN).then(|| rate.ticks_for(self.sharing.left()));
-        let most = self.runners_max.min(runtime.idle.limit).saturating_sub(1);
-        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        let left = (rate != Rate::UNKNOWN).then(|| rate.ticks_for(self.sharing.ranges.left()));
+        let most = self.sharing.ranges.runners.min(runtime.idle.limit);
+        let most = u32::try_from(most.saturating_sub(1)).unwrap_or(u32::MAX);
         let count = policy::wakes(left, cost::worth_a_wake(), most, runtime.seen());
         // Relaxed: a count of hints.
         self.to_wake.store(count, Ordering::Relaxed);
@@ -228,7 +226,7 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
         self.sharing.run(me, max, |claim| {
             if self.base + u64::from(claim.start) >= self.end() {
                 self.discard(me, claim);
-                if let Some(own) = self.sharing.take_own(me) {
+                if let Some(own) = self.sharing.ranges.take_all(me) {
                     self.discard(me, own);
                 }
                 return After::GoOn { max };
@@ -289,7 +287,7 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
     }
 
     fn spend(&self, me: usize, claim: Claim) -> (u64, u64) {
-        let (start, end) = self.sharing.spend(me, claim);
+        let (start, end) = self.sharing.ranges.spend(me, claim);
         (self.base + u64::from(start), self.base + u64::from(end))
     }
 

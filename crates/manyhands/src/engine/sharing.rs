@@ -47,7 +47,8 @@ pub(crate) struct Sharing<'slot> {
     slot: &'slot HelperSlot,
     /// The owner's parker.
     owner: &'slot Parker,
-    ranges: RangeSet,
+    /// A runner spends what it has claimed there.
+    pub(crate) ranges: RangeSet,
     len: u32,
     /// All runners stay near the first positions that are left.
     pub(crate) is_near_the_front: bool,
@@ -210,16 +211,6 @@ impl<'slot> Sharing<'slot> {
         claim
     }
 
-    /// `runner` gives the positions of `claim` to the source at once.
-    pub(crate) fn spend(&self, runner: usize, claim: Claim) -> (u32, u32) {
-        self.ranges.spend(runner, claim)
-    }
-
-    /// The positions in `runner`'s own range.
-    pub(crate) fn take_own(&self, runner: usize) -> Option<Claim> {
-        self.ranges.take_all(runner)
-    }
-
     /// Helper without a claim: leaves before the loop is over, and leaves its range to others.
     fn leave(&self, runner: usize) {
         self.ranges.detach(runner);
@@ -265,17 +256,6 @@ impl<'slot> Sharing<'slot> {
     /// The number of runners, the owner included. An estimate.
     pub(crate) fn runners(&self) -> usize {
         1 + self.ranges.attached()
-    }
-
-    /// Whether `runner`'s own range has positions.
-    #[cfg(all(test, not(any(loom, shuttle))))]
-    pub(super) fn has_own(&self, runner: usize) -> bool {
-        self.ranges.has_some(runner)
-    }
-
-    /// Positions in the ranges. An estimate.
-    pub(crate) fn left(&self) -> u64 {
-        self.ranges.left()
     }
 
     /// Takes a part of the longest range for `runner`, whose own is empty and whose blocks have `max` positions.

@@ -49,7 +49,7 @@ enum Helpers {
 
 impl<const LEN: usize> Call<LEN> {
     fn run(&self, me: usize, claim: Claim) {
-        let (start, end) = self.sharing.spend(me, claim);
+        let (start, end) = self.sharing.ranges.spend(me, claim);
         for position in start..end {
             self.frame.touch();
             self.work[position as usize].run();
@@ -154,7 +154,7 @@ impl<const LEN: usize> Model<LEN> {
                 });
             };
             call.sharing.run_to_end(run_all, wait, |claim| {
-                let (start, end) = call.sharing.spend(OWNER, claim);
+                let (start, end) = call.sharing.ranges.spend(OWNER, claim);
                 rest.add((end - start) as usize);
             });
         };
@@ -234,7 +234,7 @@ fn the_invitation_of_an_owner_that_was_alone_stands() {
             sharing.share_again();
             join_all(helpers);
             assert!(
-                model.place.slot.is_inviting() || sharing.left() == 0,
+                model.place.slot.is_inviting() || sharing.ranges.left() == 0,
                 "positions are left, and no helper would come"
             );
         });

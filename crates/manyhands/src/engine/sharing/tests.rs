@@ -204,7 +204,7 @@ fn near_the_front_no_runner_is_far_ahead_of_the_others() {
         let Some(claim) = sharing.next(runner, MAX) else {
             break;
         };
-        let (start, end) = sharing.spend(runner, claim);
+        let (start, end) = sharing.ranges.spend(runner, claim);
         has_run[start as usize..end as usize].fill(true);
         let all_before = has_run.iter().take_while(|has_run| **has_run).count();
         let ahead = (end as usize).saturating_sub(all_before);
@@ -214,7 +214,7 @@ fn near_the_front_no_runner_is_far_ahead_of_the_others() {
         );
     }
     while let Some(claim) = sharing.take_rest() {
-        sharing.spend(OWNER, claim);
+        sharing.ranges.spend(OWNER, claim);
     }
     sharing.check_all_spent();
 }
@@ -222,7 +222,7 @@ fn near_the_front_no_runner_is_far_ahead_of_the_others() {
 /// A runner's next positions, spent.
 fn spend_next(sharing: &Sharing<'_>, runner: usize, max: u32) -> (u32, u32) {
     let claim = sharing.next(runner, max).expect("there are positions");
-    sharing.spend(runner, claim)
+    sharing.ranges.spend(runner, claim)
 }
 
 #[test]
@@ -235,14 +235,14 @@ fn what_a_helper_has_left_near_the_front_comes_first() {
     assert_eq!(spend(1, 1), (8, 9));
     assert_eq!([spend(OWNER, 8), spend(OWNER, 8)], [(0, 2), (2, 4)]);
     // The owner has the back of the loop when the helper leaves.
-    let own = sharing.take_own(OWNER).expect("some are left");
-    assert_eq!(sharing.spend(OWNER, own), (4, 8));
+    let own = sharing.ranges.take_all(OWNER).expect("some are left");
+    assert_eq!(sharing.ranges.spend(OWNER, own), (4, 8));
     assert_eq!(spend(OWNER, 1), (17, 18));
     sharing.leave(1);
     assert_eq!([spend(OWNER, 3), spend(OWNER, 5)], [(9, 12), (12, 17)]);
     assert_eq!(spend(OWNER, 1), (18, 19));
-    let rest = sharing.take_own(OWNER).expect("the rest");
-    sharing.spend(OWNER, rest);
+    let rest = sharing.ranges.take_all(OWNER).expect("the rest");
+    sharing.ranges.spend(OWNER, rest);
     sharing.check_all_spent();
 }
 
@@ -257,8 +257,8 @@ fn what_a_helper_has_left_behind_the_own_range_does_not_come_first() {
     assert_eq!(spend(1, 1), (8, 9));
     sharing.leave(1);
     assert_eq!(spend(OWNER, 8), (0, 2));
-    let own = sharing.take_own(OWNER).expect("some are left");
-    assert_eq!(sharing.spend(OWNER, own), (2, 8));
+    let own = sharing.ranges.take_all(OWNER).expect("some are left");
+    assert_eq!(sharing.ranges.spend(OWNER, own), (2, 8));
     assert_eq!(spend(OWNER, 9), (9, 16));
     sharing.check_all_spent();
 }
@@ -272,7 +272,7 @@ fn a_loop_that_has_spent_too_little_ends_the_process() {
             let (slot, parker) = (HelperSlot::default(), Parker::default());
             let sharing = Sharing::new(&slot, &parker, 1, 10);
             let claim = sharing.next(0, 2).expect("there is something");
-            assert_eq!(sharing.spend(0, claim), (0, 2));
+            assert_eq!(sharing.ranges.spend(0, claim), (0, 2));
             sharing.check_all_spent();
         },
     );

@@ -117,7 +117,7 @@ impl Simulation<'_> {
                 Stage::Works => simulation.step(runner, now),
             }
         }
-        assert_eq!(simulation.sharing.left(), 0);
+        assert_eq!(simulation.sharing.ranges.left(), 0);
         Outcome {
             nanos: simulation.end,
             steals: simulation.steals,
@@ -127,7 +127,7 @@ impl Simulation<'_> {
 
     fn join(&mut self, runner: usize, mut now: u64) {
         if runner != OWNER {
-            if self.sharing.left() == 0 {
+            if self.sharing.ranges.left() == 0 {
                 // It finds no open call.
                 return;
             }
@@ -168,14 +168,14 @@ impl Simulation<'_> {
 
     /// The runner takes its next positions, and runs them.
     fn step(&mut self, runner: usize, now: u64) {
-        let own = self.sharing.has_own(runner);
+        let own = self.sharing.ranges.has_some(runner);
         let Some(claim) = self.sharing.next(runner, block_at(self.rates[runner])) else {
             // It leaves. The call is over when all have left.
             self.end = self.end.max(self.write(SharedLine::Slot, now));
             return;
         };
         self.steals += u64::from(!own);
-        let (start, end) = self.sharing.spend(runner, claim);
+        let (start, end) = self.sharing.ranges.spend(runner, claim);
         let items = &self.items[start as usize..end as usize];
         let took: u64 = items.iter().sum();
         let found = if own {
