@@ -63,7 +63,7 @@ enum Role<'a> {
     /// Whether it would be faster alone.
     Owner(&'a mut Contention),
     /// Whether it is wanted elsewhere.
-    Helper(&'a mut YieldCheck),
+    Helper(YieldCheck),
     /// Nothing: it runs to the end.
     Bound,
 }
@@ -144,15 +144,14 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
         contention: &mut Contention,
     ) {
         let OpenCall { slot, helper_slot } = place;
-        if self.helpers.may_wait() {
+        let mut role = if self.helpers.may_wait() {
             slot.runtime().arm_monitor();
-        }
+            Role::Bound
+        } else {
+            Role::Owner(contention)
+        };
         self.begin_wakes(slot);
         let mut rate = None;
-        let mut role = match self.helpers {
-            HelperPolicy::WhenItPays => Role::Owner(contention),
-            HelperPolicy::MayWait | HelperPolicy::AtOnce => Role::Bound,
-        };
         self.sharing.run_to_end(
             || {
                 let now = self.run_blocks(slot, OWNER, runner, &mut role);
@@ -260,8 +259,8 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
                         }
                     }
                 }
-                Role::Helper(attention) => {
-                    if attention.is_wanted() {
+                Role::Helper(yield_check) => {
+                    if yield_check.is_wanted() {
                         // Relaxed: read when all helpers have left.
                         self.is_deserted.store(true, Ordering::Relaxed);
                         return After::Leave;
@@ -343,8 +342,8 @@ impl<O: LoopObserver> HelpedWork for SharedLoop<'_, O> {
         self.wake_more(slot);
         // Bodies that may wait for one another keep their runners.
         let may_leave = !self.helpers.may_wait();
-        let mut attention = may_leave.then(|| YieldCheck::of(slot)).flatten();
-        let mut role = attention.as_mut().map_or(Role::Bound, Role::Helper);
+        let yield_check = may_leave.then(|| YieldCheck::of(slot)).flatten();
+        let mut role = yield_check.map_or(Role::Bound, Role::Helper);
         self.work.with_runner(&mut |runner| {
             self.run_blocks(slot, me, runner, &mut role);
         });
