@@ -25,6 +25,7 @@ use crate::sync::{Mutex, clock, into_inner, lock};
 /// A loop's remaining positions.
 struct SharedLoop<'a, O> {
     work: &'a dyn AnyLoop,
+    site: &'a CallSiteProfile,
     /// The loop's position of the sharing's 0.
     base: u64,
     sharing: Sharing<'static>,
@@ -94,6 +95,7 @@ pub(super) fn share<O: LoopObserver>(
         sharing.is_near_the_front = plan.until == Until::First;
         let call = Helped::new(SharedLoop {
             work: rest.work,
+            site,
             base,
             sharing,
             is_helped: AtomicBool::new(false),
@@ -111,15 +113,15 @@ pub(super) fn share<O: LoopObserver>(
         let alone = measured.into_iter().filter(|&cost| cost != 0).min();
         let alone = alone.map_or(Rate::UNKNOWN, Rate);
         let mut contention = Contention::new(alone, is_certain, start);
-        call.keep_open(Some(place), |shared| {
-            shared.run(place, runner, site, &mut contention);
+        let measured = call.keep_open(Some(place), |shared| {
+            shared.run(place, runner, &mut contention)
         });
         let ended = clock::ticks();
         series::note_end(ended);
         contention.report(observer);
         let shared = &call.work;
         let elapsed = ended.saturating_sub(start);
-        shared.learn(site, &contention, elapsed, len.into());
+        shared.learn(&contention, measured, elapsed, len.into());
         resume_all(into_inner(call.work.panics));
     });
 }
@@ -135,14 +137,13 @@ fn run_alone(mut rest: Rest<'_>, runner: &mut dyn BlockRunner, observer: impl Lo
 }
 
 impl<O: LoopObserver> SharedLoop<'_, O> {
-    /// The owner's part while the call is open.
+    /// The owner's part while the call is open; returns the rate of its blocks.
     fn run(
         &self,
         place: OpenCall,
         runner: &mut dyn BlockRunner,
-        site: &CallSiteProfile,
         contention: &mut Contention,
-    ) {
+    ) -> Rate {
         let OpenCall { slot, helper_slot } = place;
         let mut role = if self.helpers.may_wait() {
             slot.runtime().arm_monitor();
@@ -161,19 +162,7 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
             || wait::for_helpers(slot, helper_slot),
             |claim| self.discard(OWNER, claim),
         );
-        if let Some(rate) = contention.measured() {
-            site.learn_in_trial(rate.0);
-        }
-        // Items that slow each other down seem to cost more than they do, never less, unless some were timed alone.
-        if let Some(rate) = contention.measured().or(rate)
-            && rate != Rate::UNKNOWN
-        {
-            if site.cost() == 0 || rate.0 < site.cost() {
-                site.learn(rate.0);
-            } else if self.begun.rate == Rate::UNKNOWN {
-                learn_item(site, rate);
-            }
-        }
+        rate.unwrap_or(Rate::UNKNOWN)
     }
 
     /// Decides how many workers to wake for what is left, and wakes the first of them.
@@ -300,8 +289,21 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
         }
     }
 
-    /// Reports to the call site whether sharing paid.
-    fn learn(&self, site: &CallSiteProfile, contention: &Contention, elapsed: u64, items: u64) {
+    /// The call site learns the rate, and whether sharing paid.
+    fn learn(&self, contention: &Contention, measured: Rate, elapsed: u64, items: u64) {
+        let site = self.site;
+        if let Some(rate) = contention.measured() {
+            site.learn_in_trial(rate.0);
+        }
+        // Items that slow each other down seem to cost more than they do, never less, unless some were timed alone.
+        let rate = contention.measured().unwrap_or(measured);
+        if rate != Rate::UNKNOWN {
+            if site.cost() == 0 || rate.0 < site.cost() {
+                site.learn(rate.0);
+            } else if self.begun.rate == Rate::UNKNOWN {
+                learn_item(site, rate);
+            }
+        }
         // Relaxed, here and below: all helpers have left.
         let is_telling = self.is_helped.load(Ordering::Relaxed)
             && !self.is_deserted.load(Ordering::Relaxed)
