@@ -117,7 +117,7 @@ impl SharingPlan<'_> {
     }
 
     /// Whether a call that has run for `spent` ticks, and has `left` ticks of work in items of this rate, is better shared.
-    fn pays_to_share(&self, spent: u64, left: u64, rate: Rate) -> bool {
+    fn is_better_shared(&self, spent: u64, left: u64, rate: Rate) -> bool {
         let (work, may_open) = match self.until {
             Until::End => (left, true),
             Until::Any | Until::First => {
@@ -309,14 +309,14 @@ fn drive_long<O: LoopObserver>(
                 return shared_loop::share(rest, runner, plan, (site, observer), begun);
             } else if !plan.helpers.may_wait() && site.must_run_alone(items) {
                 RunsAlone::SharingHurt
-            } else if items > 1 && plan.pays_to_share(0, expected, known) {
+            } else if items > 1 && plan.is_better_shared(0, expected, known) {
                 return shared_loop::share(rest, runner, plan, (site, observer), begun);
             } else {
                 RunsAlone::TooShort
             };
             // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
             let counts =
-                because == RunsAlone::SharingHurt && plan.pays_to_share(u64::MAX, expected, known);
+                because == RunsAlone::SharingHurt && plan.is_better_shared(u64::MAX, expected, known);
             let _running = counts.then(current::enter_as_running);
             drive_alone(rest, runner, plan, (site, observer), because);
         });
@@ -462,7 +462,7 @@ fn drive_alone<O: LoopObserver>(
             break;
         }
         let left = probe.measure(to - from, end - to);
-        if may_share && end - to > 1 && plan.pays_to_share(probe.spent(), left, probe.rate) {
+        if may_share && end - to > 1 && plan.is_better_shared(probe.spent(), left, probe.rate) {
             begun = Some(Begun::at(probe.rate));
             break;
         }
