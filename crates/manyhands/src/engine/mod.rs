@@ -106,7 +106,8 @@ pub(crate) struct SharingPlan<'a> {
 
 impl SharingPlan<'_> {
     /// For the current runtime.
-    fn when_it_pays(degree: Option<usize>) -> Self {
+    #[inline]
+    pub(crate) fn when_it_pays(degree: Option<usize>) -> Self {
         Self {
             degree,
             runtime: None,

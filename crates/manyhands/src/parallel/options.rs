@@ -3,7 +3,7 @@
 //! Not here: options of async loops (`async_loop/options.rs`).
 
 use crate::cancel::Token;
-use crate::engine::{HelperPolicy, Plan, SharingPlan, Until};
+use crate::engine::{Plan, SharingPlan};
 use crate::parallel::{Concurrency, ConcurrencyError};
 use crate::recording::Site;
 use crate::runtime::Runtime;
@@ -228,16 +228,12 @@ impl<'a, E> Options<'a, E> {
 
     #[track_caller]
     pub(super) fn plan(&self) -> Plan<'_> {
-        Plan {
-            sharing: SharingPlan {
-                degree: self.degree,
-                runtime: self.runtime,
-                helpers: HelperPolicy::WhenItPays,
-                merges_items: false,
-                until: Until::End,
-            },
-            site: self.site(),
-        }
+        let sharing = SharingPlan {
+            runtime: self.runtime,
+            ..SharingPlan::when_it_pays(self.degree)
+        };
+        let site = self.site();
+        Plan { sharing, site }
     }
 
     /// Whether more than one runner is allowed.
