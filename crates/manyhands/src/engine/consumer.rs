@@ -5,12 +5,13 @@
 //! once, with the library, and not for each loop of a program. The path of short loops (`mod.rs`) knows the types of source and
 //! consumer.
 //!
-//! Not here: where the items come from (`source/`) and which thread runs them (`engine/`).
+//! Not here: where the items come from (`source/`) and which thread runs them (`mod.rs`).
 //!
 //! Unsafe: positions are handed to the source, each exactly once.
 
 use crate::cancel::{Cancelled, Token};
-use crate::engine::{Indexed, Runner};
+use crate::engine::Indexed;
+use crate::job::contain;
 use std::ops::Range;
 
 /// Takes items in blocks, from several runners at once.
@@ -298,5 +299,45 @@ impl<S: Indexed, C: Consumer<S::Item>> BlockRunner for LoopRunner<'_, S, C> {
         let items = unsafe { self.source.block(start, end) };
         let consumer = self.runner.consumer;
         consumer.consume(self.runner.state(), start..end, items);
+    }
+}
+
+/// A runner's state, finished also when a body panics.
+pub(crate) struct Runner<'a, T, C: Consumer<T>> {
+    pub(crate) consumer: &'a C,
+    state: Option<C::Runner>,
+}
+
+impl<'a, T, C: Consumer<T>> Runner<'a, T, C> {
+    pub(crate) fn new(consumer: &'a C) -> Self {
+        Self {
+            consumer,
+            state: None,
+        }
+    }
+
+    /// The state, begun on first use.
+    #[inline]
+    pub(crate) fn state(&mut self) -> &mut C::Runner {
+        self.state.get_or_insert_with(|| self.consumer.start())
+    }
+
+    /// Finishes the state.
+    #[inline]
+    pub(crate) fn finish(mut self) {
+        if let Some(state) = self.state.take() {
+            self.consumer.finish(state);
+        }
+    }
+}
+
+/// A body has panicked, unless the state was finished before.
+impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(state) = self.state.take() {
+            // A second panic would abort; the caller must see the first one.
+            contain(|| self.consumer.finish(state));
+        }
     }
 }

@@ -43,7 +43,7 @@ use crate::engine::unshared::{Alone, Frame, Whole};
 use crate::recording::{self, LoopObserver, RunnerObserver, RunsAlone, Site, Unobserved};
 use crate::runtime::{CallerThread, current, series};
 use crate::sync::{clock, process};
-pub(crate) use consumer::{Consumer, Ending, Grouping, Watch, limit_each};
+pub(crate) use consumer::{Consumer, Ending, Grouping, Runner, Watch, limit_each};
 
 /// Items by position.
 ///
@@ -367,46 +367,6 @@ impl Drop for Rest<'_> {
         if self.start < self.end {
             // SAFETY: positions are taken before the source is asked for them.
             unsafe { self.work.discard(self.start, self.end) };
-        }
-    }
-}
-
-/// A runner's state, finished also when a body panics.
-pub(crate) struct Runner<'a, T, C: Consumer<T>> {
-    pub(crate) consumer: &'a C,
-    state: Option<C::Runner>,
-}
-
-impl<'a, T, C: Consumer<T>> Runner<'a, T, C> {
-    pub(crate) fn new(consumer: &'a C) -> Self {
-        Self {
-            consumer,
-            state: None,
-        }
-    }
-
-    /// The state, begun on first use.
-    #[inline]
-    pub(crate) fn state(&mut self) -> &mut C::Runner {
-        self.state.get_or_insert_with(|| self.consumer.start())
-    }
-
-    /// Finishes the state.
-    #[inline]
-    pub(crate) fn finish(mut self) {
-        if let Some(state) = self.state.take() {
-            self.consumer.finish(state);
-        }
-    }
-}
-
-/// A body has panicked, unless the state was finished before.
-impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(state) = self.state.take() {
-            // A second panic would abort; the caller must see the first one.
-            crate::job::contain(|| self.consumer.finish(state));
         }
     }
 }
