@@ -42,7 +42,7 @@ impl Rate {
     }
 
     /// The number of items that take about `ticks`, at least one.
-    pub(crate) fn items_in(self, ticks: u64) -> u64 {
+    fn items_in(self, ticks: u64) -> u64 {
         (ticks.saturating_mul(1024) / self.0.max(1)).max(1)
     }
 }

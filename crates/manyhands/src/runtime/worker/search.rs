@@ -178,7 +178,7 @@ fn find_usual(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) ->
 }
 
 /// Looks at what thieves have passed on, and then at the other slots, starting anywhere; takes up to `tasks_max` tasks.
-pub(super) fn find_elsewhere(
+fn find_elsewhere(
     shared: &RuntimeInner,
     slot: &'static OccupiedSlot,
     tasks_max: usize,
