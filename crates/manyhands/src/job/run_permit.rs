@@ -2,7 +2,7 @@
 //!
 //! While a thread counts as searching, no worker is woken for new work. Code of the user that ran then, and waited for a
 //! task, could wait for ever. So whatever performs jobs asks for the thread's permit, and a thread that begins to search
-//! gives its permit away until it ends (`runtime/sleep/idle/counts.rs`).
+//! gives its permit away until it ends (`runtime/sleep/idle.rs`).
 //!
 //! Not here: what a job does.
 

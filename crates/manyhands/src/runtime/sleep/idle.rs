@@ -45,6 +45,7 @@ pub(crate) use crate::runtime::sleep::idle::counts::{
     Activity, CountedFlag, FlagCount, ThreadCounts,
 };
 
+use crate::job::RunPermit;
 use crate::runtime::sleep::idle::counts::field;
 use crate::sync::Padded;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -204,6 +205,15 @@ impl Idle {
     pub(crate) fn end(&self, what: Activity) {
         // SeqCst: I1.
         self.counts.fetch_sub(what as u64, Ordering::SeqCst);
+    }
+
+    /// Worker: looks for work by `look`. Meanwhile it counts as one that does, so wakers wake no other one, and has no permit:
+    /// nothing of the user's can be called.
+    pub(crate) fn search<R>(&self, _permit: RunPermit<'_>, look: impl FnOnce() -> R) -> R {
+        self.begin(Activity::Searching);
+        let found = look();
+        self.end(Activity::Searching);
+        found
     }
 
     /// Monitor: lets `count` threads more than the limit run. If these are more than before, the caller then looks for work.

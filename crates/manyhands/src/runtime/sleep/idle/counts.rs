@@ -1,9 +1,7 @@
-//! What the word of counts counts, and in which of its bits; the search of a worker; and flags that are counted.
+//! What the word of counts counts, and in which of its bits; and flags that are counted.
 //!
-//! Not here: where a worker looks (`search.rs`), and when a flag is set (`monitor/blocked.rs`, `waking.rs`).
+//! Not here: when it is changed (`idle.rs`), and when a flag is set (`monitor/blocked.rs`, `waking.rs`).
 
-use crate::job::RunPermit;
-use crate::runtime::sleep::idle::Idle;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Threads by what they do.
@@ -36,17 +34,6 @@ pub(crate) enum Activity {
 /// How many threads are at it, by the word.
 pub(super) fn field(counts: u64, what: Activity) -> usize {
     ((counts / what as u64) & 0xFFFF) as usize
-}
-
-impl Idle {
-    /// Worker: looks for work by `look`. Meanwhile it counts as one that does, so wakers wake no other one, and has no permit:
-    /// nothing of the user's can be called.
-    pub(crate) fn search<R>(&self, _permit: RunPermit<'_>, look: impl FnOnce() -> R) -> R {
-        self.begin(Activity::Searching);
-        let found = look();
-        self.end(Activity::Searching);
-        found
-    }
 }
 
 /// A flag of a thread that is counted: that the monitor detected it as blocked, or that it runs a short task.
