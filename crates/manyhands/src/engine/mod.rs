@@ -316,8 +316,8 @@ fn drive_long<O: LoopObserver>(
                 RunsAlone::TooShort
             };
             // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
-            let counts =
-                because == RunsAlone::SharingHurt && plan.is_better_shared(u64::MAX, expected, known);
+            let counts = because == RunsAlone::SharingHurt
+                && plan.is_better_shared(u64::MAX, expected, known);
             let _running = counts.then(current::enter_as_running);
             drive_alone(rest, runner, plan, (site, observer), because);
         });
