@@ -4,9 +4,10 @@
 //! others but the last; then they scan those others, each from the sum of all before it. So only the segments in the
 //! middle are read twice.
 
-use crate::engine::{Ending, pays_to_share};
+use crate::engine::{Ending, Rate, RateProbe, pays_to_share};
 use crate::parallel::Options;
 use crate::parallel::sort::workers;
+use crate::parallel::source::to_usize;
 use crate::sync::clock;
 use std::{iter, mem};
 
@@ -83,7 +84,7 @@ impl<E: Ending> Options<'_, E> {
 }
 
 /// Scans all items from `first`, and returns the sum of all; `None` when the call was cancelled. `scan` scans one
-/// segment.
+/// segment. The caller scans alone until it pays to share the rest.
 fn scan_all<T: Clone + Send, E: Ending>(
     items: &mut [T],
     first: impl FnOnce() -> T,
@@ -95,17 +96,27 @@ fn scan_all<T: Clone + Send, E: Ending>(
         return None;
     }
     let _entered = options.runtime.map(|runtime| runtime.enter());
-    let (probe, rest) = items.split_at_mut(items.len().min(PROBE_LEN));
-    let begun = clock::ticks();
-    let first = scan(probe, first());
-    let left = clock::ticks().saturating_sub(begun) * (rest.len() / PROBE_LEN) as u64;
-    let pays = left > clock::ticks_in(SHARED_NANOS_MIN) && pays_to_share(left);
-    let runners = if pays { options.runners(workers()) } else { 1 };
-    if runners == 1 {
-        return Some(scan(rest, first));
-    }
+    let mut probe = RateProbe::begin(Rate::UNKNOWN);
+    let (mut rest, mut sum) = (items, first());
+    let runners = loop {
+        let len = rest.len().min(to_usize(probe.block));
+        let (block, behind) = mem::take(&mut rest).split_at_mut(len);
+        sum = scan(block, sum);
+        rest = behind;
+        if rest.is_empty() {
+            return Some(sum);
+        }
+        let left = probe.measure(len as u64, rest.len() as u64);
+        if left > clock::ticks_in(SHARED_NANOS_MIN) && pays_to_share(left) {
+            let runners = options.runners(workers());
+            if runners == 1 {
+                return Some(scan(rest, sum));
+            }
+            break runners;
+        }
+    };
     let mut segments: Vec<_> = rest.chunks_mut(rest.len().div_ceil(runners + 1)).collect();
-    let before = sums_before(&mut segments, first, scan, add, options)?;
+    let before = sums_before(&mut segments, sum, scan, add, options)?;
     let segments = segments.into_iter().skip(1).zip(before).collect();
     let mut sums = options.map_few(segments, |(segment, before)| scan(segment, before))?;
     let total = sums.pop();
@@ -145,7 +156,5 @@ fn sum<T: Clone>(segment: &[T], add: &impl Fn(&T, &T) -> T) -> T {
     sum
 }
 
-/// Items that the caller scans alone to measure how long one takes.
-const PROBE_LEN: usize = 1_024;
 /// A shorter scan gains less than its second pass takes.
 const SHARED_NANOS_MIN: u64 = 100_000;
