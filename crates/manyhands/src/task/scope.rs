@@ -117,7 +117,7 @@ impl TaskScope<'_, '_> {
             self.abort_all();
         }
         self.tracker.close();
-        let outcome = self.tracker.ended.wait_as(|end| awaited(&self.set, end));
+        let outcome = self.tracker.ended().wait_as(|end| awaited(&self.set, end));
         assert!(outcome.is_ok(), "a scope ends with all its futures gone");
         frame.disarm();
         let panics = std::mem::take(&mut *lock(&self.panics));

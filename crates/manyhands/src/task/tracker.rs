@@ -1,8 +1,10 @@
 //! Waiting for tasks whose results nobody wants: it keeps nothing of those that have ended.
 //!
 //! # The word
-//! Twice the number of live tokens, and one more when the tracker is closed. Every change is a read-modify-write; exactly
-//! those that find the word at "closed and none" complete the completion, which takes the first.
+//! Twice the number of live tokens, and one more when the tracker is closed. Every change is a read-modify-write. Who may have
+//! brought the word to "closed and none" looks again under the lock of the end, and takes its completer if the word is still
+//! there. Tokens may be added after that, and take no lock: the next wait finds an end without a completer and another word,
+//! and begins another end.
 //!
 //! # Ordering
 //! Release and acquire on every change, so that the waiter sees what all tasks did.
@@ -11,6 +13,7 @@
 
 use crate::job::InPlace;
 use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, lock};
 use crate::task::{Completer, Completion, completion};
 #[cfg(not(loom))]
 use crate::task::{JoinHandle, builder};
@@ -43,7 +46,6 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct TaskTracker {
     shared: Arc<Shared>,
-    pub(super) ended: Completion<()>,
 }
 
 /// Counts as a live task of its [`TaskTracker`] until it is dropped; made by [`TaskTracker::token`].
@@ -55,8 +57,11 @@ pub struct TaskTrackerToken {
 
 struct Shared {
     word: AtomicUsize,
-    completer: Completer<()>,
+    end: Mutex<End>,
 }
+
+/// What is waited for; its completer is taken by who completes it.
+type End = (Option<Completer<()>>, Completion<()>);
 
 impl TaskTracker {
     /// A tracker without tasks, not closed.
@@ -64,10 +69,10 @@ impl TaskTracker {
     /// Example: see [`TaskTracker`].
     #[must_use]
     pub fn new() -> Self {
-        let (completer, ended) = completion();
         let word = AtomicUsize::new(0);
-        let shared = Arc::new(Shared { word, completer });
-        Self { shared, ended }
+        let end = Mutex::new(begin());
+        let shared = Arc::new(Shared { word, end });
+        Self { shared }
     }
 
     /// [`task::spawn`](crate::task::spawn) of a tracked task. It counts until its future is dropped; a panic of that drop is one of
@@ -130,27 +135,35 @@ impl TaskTracker {
         TaskTrackerToken { shared }
     }
 
-    /// Lets [`wait`](Self::wait) be ready when no task is left. Tasks may be added afterwards; those that are added when
-    /// none was left are not waited for.
+    /// Lets [`wait`](Self::wait) be ready when no task is left. Tasks may be added afterwards, also when none was left: who
+    /// waits from then on waits for them, too.
     ///
     /// Example: see [`TaskTracker`].
     pub fn close(&self) {
         // AcqRel: see the top of the file.
-        if self.shared.word.fetch_or(CLOSED, Ordering::AcqRel) & !CLOSED == 0 {
-            self.shared.end();
-        }
+        self.shared.word.fetch_or(CLOSED, Ordering::AcqRel);
+        self.shared.end_if_none_is_left();
     }
 
-    /// Waits until the tracker was closed and no task was left; or until no task is left, and no clone of the tracker by which
-    /// it could be closed.
+    /// Waits until the tracker was closed and no task was left at one time after this call; or until no task is left, and no
+    /// clone of the tracker by which it could be closed.
     ///
     /// Example: see [`TaskTracker`].
     #[doc(alias = "WaitGroup")]
     pub fn wait(&self) -> impl Future<Output = ()> + Send + 'static {
-        let ended = self.ended.clone();
+        let ended = self.ended();
         async move {
             let _ = ended.await;
         }
+    }
+
+    /// The end that all tasks that are there now come before.
+    pub(super) fn ended(&self) -> Completion<()> {
+        let mut end = lock(&self.shared.end);
+        if end.0.is_none() && !self.shared.has_ended() {
+            *end = begin();
+        }
+        end.1.clone()
     }
 
     /// How many tasks have not ended.
@@ -180,18 +193,32 @@ fn tracked<F: Future>(future: F, token: TaskTrackerToken) -> impl Future<Output 
 }
 
 impl Shared {
-    /// The tracker is closed, and no task is left.
-    fn end(&self) {
-        // It may have been so before.
-        let _ = self.completer.try_complete(());
+    /// The tracker is closed, and perhaps no task is left.
+    fn end_if_none_is_left(&self) {
+        // Else whoever ends the last task does this, or has done so.
+        let ending = lock(&self.end).0.take_if(|_| self.has_ended());
+        if let Some(completer) = ending {
+            completer.complete(());
+        }
     }
+
+    /// Whether the tracker is closed, and no task is left.
+    fn has_ended(&self) -> bool {
+        // Acquire: see the top of the file.
+        self.word.load(Ordering::Acquire) == CLOSED
+    }
+}
+
+fn begin() -> End {
+    let (completer, ended) = completion();
+    (Some(completer), ended)
 }
 
 impl Drop for TaskTrackerToken {
     fn drop(&mut self) {
         // AcqRel: see the top of the file.
         if self.shared.word.fetch_sub(ONE, Ordering::AcqRel) == ONE | CLOSED {
-            self.shared.end();
+            self.shared.end_if_none_is_left();
         }
     }
 }
@@ -222,6 +249,8 @@ const ONE: usize = 2;
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::{TaskTracker, tracked};
+    use std::pin::pin;
+    use std::task::{Context, Waker};
 
     #[test]
     fn a_tracked_future_is_kept_once_with_a_pointer() {
@@ -233,5 +262,24 @@ mod tests {
         let alone = size_of_val(&large);
         let whole = size_of_val(&tracked(large, TaskTracker::new().token()));
         assert!(whole <= alone + 16, "{whole} bytes for {alone}");
+    }
+
+    #[test]
+    fn a_wait_knows_of_what_was_added_after_the_last_task_had_ended() {
+        let tracker = TaskTracker::new();
+        tracker.close();
+        let mut context = Context::from_waker(Waker::noop());
+        for _ in 0..3 {
+            let mut before = pin!(tracker.wait());
+            let token = tracker.token();
+            let mut during = pin!(tracker.wait());
+            assert!(during.as_mut().poll(&mut context).is_pending());
+            assert!(
+                before.as_mut().poll(&mut context).is_ready(),
+                "no task was left"
+            );
+            drop(token);
+            assert!(during.as_mut().poll(&mut context).is_ready());
+        }
     }
 }
