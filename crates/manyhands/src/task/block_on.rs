@@ -67,8 +67,13 @@ fn poll_on<F: Future>(slot: &'static OccupiedSlot, future: F, site: Site, wait: 
         slot.signal.raise();
     });
     let recorded = recording::thread_polls(&waker, None);
+    let mut poll = || recorded.poll(|| site.around(|| future.as_mut().poll(&mut context)));
     budget::unlimited(|| {
-        let poll = || recorded.poll(|| site.around(|| future.as_mut().poll(&mut context)));
+        let poll = || match slot.worker() {
+            None => budget::during_poll(&mut poll),
+            // Its budget would say that it polls a task.
+            Some(_) => poll(),
+        };
         slot.signal.drive(poll, |signal| {
             let nobody = || ExecutionId::UNKNOWN;
             wait(slot, &|| signal.is_raised(), &nobody, &|| true);

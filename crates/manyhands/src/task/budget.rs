@@ -14,9 +14,10 @@
 //! sooner. The clock is read only when the number of operations passes a power of two, from the fourth
 //! operation on, so that short polls do not pay for it.
 //!
-//! Outside a task, as in [`block_on`](super::block_on), there is no other task to yield to, and no limit. Nor is there
-//! one for another library's executor on top of a poll, which polls a refused future again at once: the number of
-//! refusals in one poll reveals it.
+//! The future of a [`block_on`](super::block_on) has no other task to yield to, and is polled again at once; but what it waits
+//! for beside a future that is always ready gets its turn. On a worker it has no limit, as the worker then polls no task.
+//! Nor is there one for another library's executor on top of a poll, which polls a refused future again at once: the number
+//! of refusals in one poll reveals it.
 
 use crate::job::{OnDrop, wake_by_ref};
 #[cfg(not(loom))]
@@ -122,12 +123,12 @@ fn look_at_time(spent: Spent) {
     }
 }
 
-/// Whether the calling thread polls a task, with nothing on top of it.
+/// Whether the calling worker polls a task, with nothing on top of it.
 pub(super) fn is_in_poll() -> bool {
     SPENT.get() != Spent::UNLIMITED
 }
 
-/// Runs one poll of a task with a full budget.
+/// Runs one poll of a task, or of what a thread waits for that is no worker, with a full budget.
 pub(crate) fn during_poll<R>(poll: impl FnOnce() -> R) -> R {
     with(Spent::NOTHING, poll)
 }

@@ -186,6 +186,22 @@ fn what_is_ready_gets_its_turn_beside_a_future_that_always_is() {
 }
 
 #[test]
+fn what_is_ready_gets_its_turn_beside_a_future_that_always_is_where_a_thread_waits() {
+    on_runtime(1, |runtime| {
+        let _entered = runtime.enter();
+        let (sender, mut receiver) = channel::watch(0);
+        task::block_on(beside_busy(
+            wait_for_the_past(),
+            time::sleep(Duration::from_millis(1)),
+        ));
+        let change = task::spawn(async move { sender.send(1) });
+        let changed = task::block_on(beside_busy(wait_for_the_past(), receiver.changed()));
+        assert_eq!(changed.as_deref(), Ok(&1));
+        assert_eq!(change.join().unwrap(), Ok(()));
+    });
+}
+
+#[test]
 fn a_task_that_always_finds_one_of_two_things_to_do_makes_room() {
     on_runtime(1, |runtime| {
         let _entered = runtime.enter();
