@@ -147,6 +147,9 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
 
     /// All but the first `count` items.
     ///
+    /// Where positions are known, such as after `map` of a vector, what comes before runs nothing for the items that are left
+    /// out. The standard library's `skip` makes them, and drops them.
+    ///
     /// # Examples
     /// ```
     /// use manyhands::query::prelude::*;
