@@ -184,6 +184,7 @@ pub(crate) mod runtime {
         pub(crate) mod waiting;
     }
     pub(crate) mod monitor {
+        pub(crate) mod control;
         pub(crate) mod switch;
     }
     pub(crate) mod sleep {

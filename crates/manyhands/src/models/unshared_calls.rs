@@ -1,16 +1,19 @@
-//! The calls that a thread runs alone, and a monitor that opens them (F2 to F5 of `runtime/fork_join/unshared_calls.rs`).
+//! The calls that a thread runs alone, and a monitor that opens them (F2 to F6 of `runtime/fork_join/unshared_calls.rs`).
 //!
-//! Threads: an owner, and a monitor, which then runs the fork that it has made, as a worker would. Operations: enter, claim,
-//! leave, begin to be watched; look, end the watch.
+//! Threads: an owner, and a monitor, which then runs the fork that it has made, as a worker would; or one that ends the runtime.
+//! Operations: enter, claim, leave, begin to be watched; look, end the watch; of `runtime/ending.rs` close.
 //! Property: each position is run exactly once, by the owner or in the fork; the monitor opens no call that was left; when a
-//! monitor rests or sweeps seldom that does not see a call, its owner wakes it, and so does that of the next call.
+//! monitor rests or sweeps seldom that does not see a call, its owner wakes it, and so does that of the next call; when a runtime
+//! has ended, nobody takes himself for watched by it.
 
+use super::pool::{Pool, Starts};
 use super::{Asleep, Count, Flag, Memory, Work, beside, check, check_deeper};
 use crate::job::Latch;
+use crate::runtime::ending::{self, Ends};
 use crate::runtime::fork_join::unowned_forks::UnownedForks;
-use crate::runtime::fork_join::unshared_calls::{CallWatch, UnsharedCall, UnsharedCalls};
+use crate::runtime::fork_join::unshared_calls::{UnsharedCall, UnsharedCalls};
 use crate::runtime::fork_join::waiting::{self, AfterWait, Stolen};
-use crate::runtime::monitor::switch::Switch;
+use crate::runtime::monitor::control::Monitor;
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
@@ -178,63 +181,77 @@ fn the_outer_call_is_opened_while_the_inner_one_runs() {
 
 #[test]
 fn no_monitor_rests_beside_a_call_whose_owner_takes_it_for_watched() {
-    check_ends_of_watch(Monitor::Rests);
+    check_ends_of_watch(Stop::Rests);
 }
 
 #[test]
 fn no_monitor_sweeps_seldom_beside_a_call_whose_owner_takes_it_for_watched() {
-    check_ends_of_watch(Monitor::SweepsSeldom);
+    check_ends_of_watch(Stop::SweepsSeldom);
 }
 
-/// What a monitor does that has seen no calls.
+#[test]
+fn no_owner_takes_itself_for_watched_by_a_runtime_that_has_ended() {
+    check_ends_of_watch(Stop::Ends);
+}
+
+/// Why calls are watched no longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Monitor {
+enum Stop {
+    /// The monitor has seen no calls, and rests.
     Rests,
+    /// As above; it only sweeps seldom.
     SweepsSeldom,
+    /// The runtime ends.
+    Ends,
 }
 
-/// A runtime's side of its monitor.
+/// A runtime with its side of its monitor.
 struct Watching {
-    call_watch: CallWatch,
-    switch: Switch,
+    pool: Arc<Pool<0>>,
+    monitor: Monitor,
     /// A thread in a call has woken the monitor, or no monitor has gone.
     looks: Flag,
 }
 
 impl Watching {
-    /// By a monitor that watches the threads in calls, of which there may be none so far.
-    fn new() -> Arc<Self> {
+    /// By a monitor that watches threads in calls so far, or not.
+    fn new(is_on: bool) -> Arc<Self> {
         let watching = Self {
-            call_watch: CallWatch::default(),
-            switch: Switch::default(),
+            pool: Pool::new(1, 1, 0, Starts::Never),
+            monitor: Monitor::default(),
             looks: Flag::new(),
         };
-        watching.watches();
-        watching.looks.take();
+        if is_on {
+            watching.watches();
+            watching.looks.take();
+        }
         Arc::new(watching)
     }
 
     /// Owner, in a call that nobody watches.
     fn watches(&self) -> bool {
-        let begins = self.call_watch.begin();
-        if self.switch.arm() || begins {
+        let wake = || {
             self.looks.set();
-        }
-        true
+        };
+        self.monitor.watches_calls(self.pool.ending(), wake)
     }
 
-    /// Monitor: stops looking, unless it sees a call.
-    fn stop(&self, monitor: Monitor, calls: &UnsharedCalls<Fork, Model>) {
+    /// Monitor, or a thread that ends the runtime: stops looking. A monitor goes on if it sees a call.
+    fn stop(&self, stop: Stop, calls: &UnsharedCalls<Fork, Model>) {
         let mut goes_on = false;
         let mut end = || {
-            goes_on = self.call_watch.end([calls].into_iter());
+            goes_on = self.monitor.call_watch.end([calls].into_iter());
             goes_on
         };
-        match monitor {
-            Monitor::Rests => self.switch.rest(end),
-            Monitor::SweepsSeldom => {
+        match stop {
+            Stop::Rests => self.monitor.switch.rest(end),
+            Stop::SweepsSeldom => {
                 end();
             }
+            Stop::Ends => ending::close(&*self.pool, || {
+                end();
+                false
+            }),
         }
         if goes_on {
             self.looks.set();
@@ -242,43 +259,62 @@ impl Watching {
     }
 }
 
-/// A monitor ends its watch over a thread, which is watched so far or not, while that begins a call, and leaves it before or
-/// after that.
-fn check_ends_of_watch(monitor: Monitor) {
-    for [is_watched, leaves_before] in [[false, false], [false, true], [true, false], [true, true]]
-    {
+/// The watch over threads ends. It is on or off, and has one thread among them or not. That begins a call, and leaves it before or
+/// after the end.
+fn check_ends_of_watch(stop: Stop) {
+    for [is_on, is_among, leaves_before] in [
+        [false, false, false],
+        [false, false, true],
+        [true, false, false],
+        [true, false, true],
+        [true, true, false],
+        [true, true, true],
+    ] {
         check_deeper(3, move || {
-            let (model, watching) = (Model::new(), Watching::new());
-            if is_watched {
+            let (model, watching) = (Model::new(), Watching::new(is_on));
+            if is_among {
                 assert!(model.calls.begin_watch(|| true));
             }
             let stops = thread::spawn({
                 let (model, watching) = (Arc::clone(&model), Arc::clone(&watching));
-                move || watching.stop(monitor, &model.calls)
+                move || watching.stop(stop, &model.calls)
             });
             let begin = || {
                 let number = model.calls.next_number();
                 // SAFETY: nobody opens it.
                 unsafe { Call::new(model.calls.innermost(), number, (0, 1), 0, open::<0>) }
             };
+            // Returns whether the owner takes itself for watched.
             let enter = |call: &Call| {
                 // SAFETY: it stays until it is left.
                 unsafe { model.calls.enter(call) || model.calls.begin_watch(|| watching.watches()) }
             };
             let call = begin();
-            assert!(enter(&call));
+            // Not where the monitor seems to rest, though it will go on, or where the runtime ends.
+            let is_watched = enter(&call);
             if leaves_before {
                 model.calls.leave(&call);
             }
             stops.join().unwrap();
             if !leaves_before {
-                assert!(watching.looks.is_set(), "nobody opens this call");
+                let must_look = is_watched && stop != Stop::Ends;
+                assert!(
+                    !must_look || watching.looks.is_set(),
+                    "nobody opens this call"
+                );
                 model.calls.leave(&call);
             }
             let next = begin();
-            assert!(enter(&next));
-            assert!(watching.looks.is_set(), "nobody opens the next call");
+            let is_watched = enter(&next);
             model.calls.leave(&next);
+            if stop == Stop::Ends {
+                assert!(!is_watched, "by a runtime that has ended");
+            } else {
+                assert!(
+                    is_watched && watching.looks.is_set(),
+                    "nobody opens the next call"
+                );
+            }
         });
     }
 }

@@ -309,7 +309,8 @@ impl RuntimeInner {
             return ShutdownReport::default();
         }
         ending::close(self, || {
-            // Threads that have entered it call in another runtime from now on, which does not know of them yet.
+            // Threads that have entered it call in another runtime from now on, which does not know of them yet. None is watched
+            // anew, because the end has begun: F6.
             self.unwatch_calls();
             let here = thread::current().id();
             let is_here = |thread: &thread::JoinHandle<()>| thread.thread().id() == here;

@@ -287,3 +287,22 @@ fn closures_may_wait_for_one_another_where_the_entered_runtime_has_ended() {
         });
     }
 }
+
+/// The thread has a slot of the runtime when that ends, and goes on with calls there.
+#[test]
+fn closures_may_wait_for_one_another_where_the_runtime_has_ended_in_a_join() {
+    within(60, || {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let handle = runtime.handle();
+        let _entered = handle.enter();
+        let options = Options::new();
+        let call = || (0..2_000).for_each(|_| invoke_five(&options, None));
+        call();
+        let end = || {
+            runtime.shutdown_background();
+            call();
+        };
+        manyhands::join(end, || ());
+        invoke_five(&options, Some(&Barrier::new(3)));
+    });
+}

@@ -108,7 +108,7 @@ impl CallerThread {
         })
     }
 
-    /// The record, which has no calls, is for those in `runtime` from now on.
+    /// The calls of the record, of which there are none or which nobody watches, are those in `runtime` from now on.
     fn belongs_to(&self, runtime: *const RuntimeInner) {
         self.calls.unwatch();
         // Release: a monitor that reads it sees none of the calls before; pairs with the Acquire in `is_of`.
@@ -123,14 +123,11 @@ impl CallerThread {
     /// Makes the monitor of `runtime`, which is current for the calling thread, watch it, if there is a monitor. Returns
     /// whether it does.
     pub(crate) fn begin_watch(&self, runtime: &RuntimeInner) -> bool {
-        if !self.is_of(runtime) {
-            // The default runtime was made since, or the one that was entered has ended.
-            // Release: see `belongs_to`; the calls are of this runtime.
-            let runtime = ptr::from_ref(runtime).cast_mut();
-            self.runtime.store(runtime, Ordering::Release);
-        }
-        self.calls
-            .begin_watch(|| !runtime.clock.is_virtual() && runtime.watches_calls())
+        // Its record may be of another one: the default runtime was made since, or the one that was entered has ended.
+        self.belongs_to(runtime);
+        let wake = || runtime.unpark_or_start_monitor();
+        let begins = || runtime.monitor.watches_calls(&runtime.ending, wake);
+        !runtime.clock.is_virtual() && self.calls.begin_watch(begins)
     }
 }
 
@@ -165,7 +162,7 @@ impl RuntimeInner {
     }
 
     /// Monitor, when it has switched itself off, or will sweep seldom, or any thread when the runtime ends: watches no thread any
-    /// more, unless one is in a call. Returns whether one is.
+    /// more. Returns whether one is in a call.
     pub(crate) fn unwatch_calls(&self) -> bool {
         let threads = lock(&THREADS);
         let watched = threads.all.iter().filter(|thread| thread.is_of(self));

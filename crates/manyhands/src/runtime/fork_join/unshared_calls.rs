@@ -35,6 +35,10 @@
 //! passes a fence, clears `is_watched`. Either the monitor sees the call, or that it was left, and `is_watched` stays clear; or
 //! the owner sees that the watch is off, and wakes the monitor.
 //!
+//! F6: an owner that nobody watches sets `is_watched`, switches `CallWatch::is_on` on, and loads whether the runtime ends; a
+//! runtime that ends says so, and switches that off by `CallWatch::end`. Either this comes later, and clears `is_watched`, or the
+//! owner acquires by the switch that the runtime ends, and clears it itself. So nobody is watched by a runtime that has ended.
+//!
 //! Unsafe: calls live in their owner's frames and are reached by pointer.
 
 use crate::job::abort;

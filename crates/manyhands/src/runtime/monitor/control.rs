@@ -2,8 +2,9 @@
 //!
 //! Not here: how the thread is started, and what it does (`thread.rs`).
 
-use crate::runtime::Switch;
+use crate::runtime::ending::Ending;
 use crate::runtime::fork_join::unshared_calls::CallWatch;
+use crate::runtime::monitor::switch::{State, Switch};
 use crate::sync::{Mutex, lock, thread};
 use std::sync::Arc;
 
@@ -17,6 +18,19 @@ pub(crate) struct Monitor {
 }
 
 impl Monitor {
+    /// Owner of a call, from within `begin_watch`: makes the monitor watch the threads that run calls alone; `wake` wakes it, or
+    /// starts its thread, where that is needed. Returns whether it watches: the system may refuse its thread, and a runtime that
+    /// ends watches nobody.
+    pub(crate) fn watches_calls(&self, ending: &Ending, wake: impl FnOnce()) -> bool {
+        // In this order: a monitor that rests looks whether it is to watch after it has switched itself off.
+        let begins = self.call_watch.begin();
+        if self.switch.arm() || begins {
+            wake();
+        }
+        // The end is looked at after `begin`: F6.
+        matches!(self.switch.state(), State::On | State::Slow) && !ending.is_closing()
+    }
+
     /// Ends the monitor and waits for its thread.
     pub(crate) fn close(&self) {
         self.switch.close();

@@ -26,16 +26,6 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 impl RuntimeInner {
-    /// Makes the monitor watch the threads that run calls alone; returns whether it does: the system may refuse its thread.
-    pub(crate) fn watches_calls(&self) -> bool {
-        // In this order: a monitor that rests looks whether it is to watch after it has switched itself off.
-        let begins = self.monitor.call_watch.begin();
-        if self.monitor.switch.arm() || begins {
-            self.unpark_or_start_monitor();
-        }
-        matches!(self.monitor.switch.state(), State::On | State::Slow)
-    }
-
     /// Whether the monitor has a thread, on or off.
     pub(crate) fn has_monitor(&self) -> bool {
         lock(&self.monitor.thread).is_some()
