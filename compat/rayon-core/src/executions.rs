@@ -9,7 +9,7 @@
 //!
 //! Places of frames that have gone say nothing. But who has a job in its hands, not performed, knows that the frame that waits
 //! for it is there; if an execution below that frame still runs, then that is the one which was found, and the job is a
-//! part of it.
+//! part of it (held by `tests/models/places.rs`).
 //!
 //! The records lie in segments, each twice as long as the one before. A segment is made when it is needed for the first
 //! time, and kept.
@@ -18,8 +18,8 @@
 //! The thread in the slot calls `begin` and `end`; any thread may call the others.
 
 use crate::job::{Awaited, Place};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// The records of one slot.
 #[derive(Default)]

@@ -7,8 +7,8 @@
 //!
 //! Unsafe: jobs are reached by pointer, and what they borrow is erased.
 
+use crate::sync::{Injector, Steal};
 use crate::unwind::AbortIfPanic;
-use crossbeam_deque::{Injector, Steal};
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 

@@ -16,11 +16,11 @@
 //! Unsafe: a latch is set by pointer.
 
 use crate::job::{Awaited, Place};
+use crate::park::Parker;
 use crate::registry::Registry;
-use crate::sleep::Parker;
+use crate::sync::{AtomicU8, AtomicUsize, LOOKS, Ordering};
 use crate::worker::WorkerThread;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 /// Set once, by the last access to what its waiter waits for.
 pub(crate) struct Latch {
@@ -180,9 +180,6 @@ impl Latch {
 pub(crate) fn pause() {
     (0..16).for_each(|_| std::hint::spin_loop());
 }
-
-/// Looks of a waiter before it sleeps.
-pub(crate) const LOOKS: u32 = 64;
 
 /// A latch that is set when a count reaches zero.
 pub(crate) struct CountLatch {

@@ -24,6 +24,7 @@ mod error;
 mod executions;
 mod global;
 mod handlers;
+mod park;
 mod registry;
 mod search;
 mod settings;

@@ -8,11 +8,10 @@ use crate::job::{JobRef, Place};
 use crate::search::Searched;
 use crate::sleep::{Counts, Sleep, State};
 use crate::slot::{Slot, taken};
+use crate::sync::{AtomicBool, AtomicUsize, Injector, Mutex, Ordering, fence};
 use crate::thread_counts::ThreadCounts;
-use crossbeam_deque::Injector;
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 /// What the threads of one pool share.
 pub(crate) struct Registry {
@@ -83,7 +82,7 @@ impl Registry {
     pub(crate) fn inject(&self, job: JobRef) {
         debug_assert!(!self.has_ended(), "a pool that is used has not ended");
         self.injected.push(job);
-        std::sync::atomic::fence(Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         let counts = self.sleep.counts();
         if counts.wants_wake() {
             self.wake_for_injected(counts);
@@ -98,7 +97,7 @@ impl Registry {
             return self.inject(job);
         };
         self.slots[index].handed.push(job);
-        std::sync::atomic::fence(Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         let counts = self.sleep.counts();
         if counts.wants_wake() {
             self.wake_for_push(counts, index, Some(index), &RefCell::default());
@@ -117,7 +116,7 @@ impl Registry {
                 slot.broadcasts.push(*job);
             }
         }
-        std::sync::atomic::fence(Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         for index in 0..self.num_threads() {
             self.bring_to(index);
         }

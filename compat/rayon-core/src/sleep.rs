@@ -15,11 +15,9 @@
 //! has been set does not wait any more, although it may not know. So the setter changes the waiter's state, be it
 //! before or after the waiter's announcement; an announcement fails that is older than such a change.
 //!
-//! Not here: what a sleeper looks for (`worker.rs`, `wait.rs`), and what a searcher owes (`search.rs`).
+//! Not here: where a thread sleeps (`park.rs`), what it looks for (`worker.rs`, `wait.rs`), and what a searcher owes (`search.rs`).
 
 use crate::sync::{AtomicU64, Ordering, fence};
-use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
 
 /// What the thread in a slot does, with the number of sleeps that others have ended.
 #[derive(Default)]
@@ -220,46 +218,9 @@ fn unit(state: State) -> u64 {
     }
 }
 
-/// Where a thread sleeps. A token that came while it was awake ends the next sleep at once.
-#[derive(Default)]
-pub(crate) struct Parker {
-    has_token: Mutex<bool>,
-    given: Condvar,
-}
-
-impl Parker {
-    /// Sleeps until there is a token, or for `limit`. Returns whether there was one.
-    pub(crate) fn park(&self, limit: Option<Duration>) -> bool {
-        let mut has_token = self
-            .has_token
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        match limit {
-            Some(limit) => {
-                let waited = self.given.wait_timeout_while(has_token, limit, |has| !*has);
-                has_token = waited.unwrap_or_else(PoisonError::into_inner).0;
-            }
-            None => {
-                let waited = self.given.wait_while(has_token, |has| !*has);
-                has_token = waited.unwrap_or_else(PoisonError::into_inner);
-            }
-        }
-        std::mem::take(&mut *has_token)
-    }
-
-    pub(crate) fn unpark(&self) {
-        *self
-            .has_token
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = true;
-        self.given.notify_one();
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Parker, Sleep, SlotState, State};
-    use std::time::Duration;
+    use super::{Sleep, SlotState, State};
 
     #[test]
     fn an_interrupt_between_looking_and_announcing_keeps_the_thread_awake() {
@@ -289,13 +250,5 @@ mod tests {
         assert_eq!((counts.idle(), counts.searching()), (0, 1));
         assert!(!counts.wants_wake());
         assert!(sleep.end_search());
-    }
-
-    #[test]
-    fn a_token_given_before_the_sleep_ends_it() {
-        let parker = Parker::default();
-        parker.unpark();
-        assert!(parker.park(None));
-        assert!(!parker.park(Some(Duration::from_millis(1))));
     }
 }

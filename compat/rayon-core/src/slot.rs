@@ -14,16 +14,16 @@
 //!
 //! In a pool of one thread, whose order is exact, all of it is in `forked`.
 //!
-//! Not here: the thread's own half (`worker.rs`), what it executes (`executions.rs`), and sleeping (`sleep.rs`).
+//! Not here: the thread's own half (`worker.rs`), what it executes (`executions.rs`), and sleeping (`sleep.rs`, `park.rs`).
 
 use crate::executions::Executions;
 use crate::job::{Awaited, JobRef, Place};
-use crate::sleep::{Parker, SlotState, State};
-use crossbeam_deque::{Injector, Steal, Stealer};
+use crate::park::Parker;
+use crate::sleep::{SlotState, State};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Injector, Mutex, Ordering, Steal, Stealer};
 use manyhands::facade::ThreadName;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 /// One slot, as other threads see it.
 pub(crate) struct Slot {
@@ -196,7 +196,7 @@ pub(crate) fn taken(steal: impl Fn() -> Steal<JobRef>) -> Option<JobRef> {
 mod tests {
     use super::Slot;
     use crate::job::{Awaited, HeapJob, JobRef, Place};
-    use crossbeam_deque::Worker as Deque;
+    use crate::sync::Deque;
 
     fn slot() -> Slot {
         Slot::new([(); 3].map(|()| Deque::new_lifo().stealer()))

@@ -16,9 +16,10 @@
 
 use crate::executions::{Execution, Link};
 use crate::job::{Awaited, JobRef};
-use crate::latch::{LOOKS, Latch, pause};
+use crate::latch::{Latch, pause};
 use crate::search::Searched;
 use crate::sleep::State;
+use crate::sync::LOOKS;
 use crate::unwind::AbortIfPanic;
 use crate::worker::WorkerThread;
 use std::ops::ControlFlow;

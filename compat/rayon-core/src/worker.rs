@@ -15,7 +15,7 @@ use crate::registry::{Host, Registry};
 use crate::search::{Search, Searched};
 use crate::sleep::State;
 use crate::slot::Slot;
-use crossbeam_deque::Worker as Deque;
+use crate::sync::{Deque, SEARCHES};
 use manyhands::facade::ThreadName;
 use std::cell::{Cell, RefCell};
 use std::ptr;
@@ -381,7 +381,5 @@ pub enum Yield {
     Idle,
 }
 
-/// Looks of a free thread before it sleeps.
-const SEARCHES: u32 = 32;
 /// The first sleep of a thread: long beside the time that a store takes to become visible.
 pub(crate) const NAP: Duration = Duration::from_millis(1);

@@ -1,23 +1,8 @@
-//! Model checks of `src/search.rs` and `src/sleep.rs`, which are included here with loom's atomics: loom runs each small
-//! program in every order of its operations, and with every stale value that the orderings allow a load to return.
+//! The slots that no thread has, and who searches (`src/search.rs`, with the counts of `src/sleep.rs`).
 //!
-//! Threads: one that pushes from outside, one that was called, one in a slot. Operations: of `search.rs` the beginning
-//! and the end of searches and calls, taking a slot and giving it back.
+//! Threads: one that pushes from outside, one that was called, one in a slot. Operations: the beginning and the end of searches
+//! and calls, taking a slot and giving it back.
 //! Property: when all have ended, the job has been taken, or exactly one thread is called for it.
-
-#[expect(dead_code, reason = "the models do not sleep")]
-#[path = "../src/search.rs"]
-mod search;
-#[expect(
-    dead_code,
-    unused_imports,
-    reason = "the models do not sleep, and its own tests run with it"
-)]
-#[path = "../src/sleep.rs"]
-mod sleep;
-mod sync {
-    pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
-}
 
 use crate::search::{FreeSlots, Search, Searched};
 use crate::sleep::Sleep;
@@ -171,7 +156,8 @@ fn a_job_that_comes_while_a_called_thread_finds_no_slot_and_one_becomes_free_is_
     pool.check();
 }
 
-fn main() {
+/// Runs them all.
+pub(crate) fn check() {
     let models = [
         a_thread_is_called_while_another_one_takes_a_slot,
         a_thread_is_called_while_another_one_takes_a_slot_and_leaves,
@@ -179,10 +165,10 @@ fn main() {
         a_job_that_comes_while_a_search_ends_is_not_left_behind,
         a_job_that_comes_while_a_called_thread_finds_no_slot_and_one_becomes_free_is_not_left_behind,
     ];
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(PREEMPTIONS);
-    models.into_iter().for_each(|model| builder.check(model));
+    for model in models {
+        crate::check(PREEMPTIONS_MAX, model);
+    }
 }
 
 /// Without a bound the model with three threads takes longer than anybody waits.
-const PREEMPTIONS: usize = 3;
+const PREEMPTIONS_MAX: usize = 3;
