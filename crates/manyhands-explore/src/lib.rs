@@ -33,4 +33,4 @@ pub use global::{Global, leak};
 pub use local::LocalKey;
 pub use lock::{Condvar, Mutex, MutexGuard};
 pub use per_thread as thread_local;
-pub use world::{Terms, below, compute, one_in, point, spin_loop};
+pub use world::{Terms, below, compute, one_in, point, refuse_some_starts, spin_loop};

@@ -3,6 +3,7 @@
 use crate::lock::plain;
 use crate::world::{self, Awaits, Thread};
 use std::any::Any;
+use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as Plain};
@@ -31,11 +32,14 @@ impl Builder {
     }
 
     /// A thread that ends in a panic ends the exploration: no thread here may panic.
-    pub fn spawn<F, T>(self, f: F) -> std::io::Result<JoinHandle<T>>
+    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        if world::is_start_refused() {
+            return Err(ErrorKind::WouldBlock.into());
+        }
         let end = Arc::new(End::default());
         let its_end = Arc::clone(&end);
         let inner = self.0.spawn(move || {

@@ -66,6 +66,8 @@ struct World {
     is_over: Cell<bool>,
     spins: Cell<u32>,
     next_deadline: Cell<u64>,
+    /// How many starts of threads may be refused from now on.
+    refusable: Cell<u64>,
     /// The thread that unwinds, while another one runs.
     unwinding: Cell<Option<usize>>,
     has_deferred: Cell<bool>,
@@ -186,6 +188,21 @@ pub fn below(end: u64) -> u64 {
     WORLD.with(|world| world.below(end))
 }
 
+/// Each of the next `count` starts of threads is refused by chance, as a system refuses one that has too many.
+pub fn refuse_some_starts(count: u64) {
+    WORLD.with(|world| world.refusable.set(count));
+}
+
+/// Whether the start that the calling thread asks for is refused.
+pub(crate) fn is_start_refused() -> bool {
+    point();
+    WORLD.with(|world| {
+        let left = world.refusable.get();
+        world.refusable.set(left.saturating_sub(1));
+        left > 0 && world.one_in(2)
+    })
+}
+
 /// The number of the calling thread.
 pub(crate) fn current() -> usize {
     WORLD.with(|world| world.current.get())
@@ -256,6 +273,7 @@ pub(crate) fn begin(seed: u64, terms: Terms) {
         world.is_over.set(false);
         world.spins.set(0);
         world.next_deadline.set(u64::MAX);
+        world.refusable.set(0);
         world.unwinding.set(None);
         world.has_deferred.set(false);
         world.is_active.set(true);

@@ -9,6 +9,7 @@ mod channels;
 mod counts;
 mod life;
 mod loops;
+mod refusals;
 mod scopes;
 mod tasks;
 
