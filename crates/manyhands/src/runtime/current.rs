@@ -24,7 +24,7 @@ use std::ptr;
 use std::sync::{Arc, OnceLock};
 
 crate::sync::thread_local! {
-    /// The slot that calls use now: what [`recompute`] found in the stack.
+    /// The slot that calls use now: what [`publish`] found in the stack.
     static CURRENT_SLOT: Cell<Option<&'static OccupiedSlot>> = const { Cell::new(None) };
     /// The slot of a worker thread, whatever it has entered since.
     static WORKER: Cell<Option<&'static OccupiedSlot>> = const { Cell::new(None) };
@@ -41,6 +41,8 @@ struct Frame {
     shared: Arc<RuntimeInner>,
     /// The slot, if the thread occupies one and has not only entered.
     slot: Option<&'static OccupiedSlot>,
+    /// The slot that calls use while this is the newest entry; what is below decides it.
+    current: Option<&'static OccupiedSlot>,
 }
 
 /// The slot of the calling thread, if it is a worker or an external thread of the runtime that is current.
@@ -117,8 +119,15 @@ fn push(shared: Arc<RuntimeInner>, slot: Option<&'static OccupiedSlot>) -> u64 {
     NEXT_ID.set(id + 1);
     // A thread that is ending has no stack any more, and no use for one.
     let _ = STACK.try_with(|stack| {
-        stack.borrow_mut().push(Frame { id, shared, slot });
-        recompute(&stack.borrow());
+        let mut frames = stack.borrow_mut();
+        let current = current_above(frames.iter(), &shared, slot);
+        frames.push(Frame {
+            id,
+            shared,
+            slot,
+            current,
+        });
+        publish(&frames);
     });
     id
 }
@@ -129,19 +138,31 @@ fn remove(id: u64) {
         let mut frames = stack.borrow_mut();
         let index = frames.iter().rposition(|frame| frame.id == id)?;
         let removed = frames.remove(index);
-        recompute(&frames);
+        for above in index..frames.len() {
+            let (below, Frame { shared, slot, .. }) = (&frames[..above], &frames[above]);
+            frames[above].current = current_above(below.iter(), shared, *slot);
+        }
+        publish(&frames);
         Some(removed)
     });
     // Dropped only now, because the last owner of a runtime may itself look at the stack.
     drop(removed);
 }
 
-/// Finds the slot that calls use, the newest one in the runtime that was entered last, and says which runtime that is.
-fn recompute(stack: &[Frame]) {
-    let slot = stack.last().and_then(|newest| {
-        let same = |frame: &&Frame| Arc::ptr_eq(&frame.shared, &newest.shared);
-        stack.iter().rev().filter(same).find_map(|frame| frame.slot)
-    });
+/// The slot that calls use while an entry of this runtime, with its own slot if any, is the newest, above these: the newest
+/// slot in that runtime. The newest entry of the same runtime knows it, however many are below.
+fn current_above<'a>(
+    below: impl DoubleEndedIterator<Item = &'a Frame>,
+    shared: &Arc<RuntimeInner>,
+    slot: Option<&'static OccupiedSlot>,
+) -> Option<&'static OccupiedSlot> {
+    let same = |frame: &&Frame| Arc::ptr_eq(&frame.shared, shared);
+    slot.or_else(|| below.rev().find(same)?.current)
+}
+
+/// Tells calls which slot and which runtime they use, those of the newest entry.
+fn publish(stack: &[Frame]) {
+    let slot = stack.last().and_then(|newest| newest.current);
     CURRENT_SLOT.set(slot);
     ENTRIES.set(stack.len());
     let entered = stack.last().map(|newest| &newest.shared);
@@ -308,9 +329,29 @@ pub(crate) fn with_slot<R>(f: impl FnOnce(Option<&'static OccupiedSlot>) -> R) -
 
 #[cfg(all(test, not(shuttle)))]
 mod tests {
+    use super::{Frame, current_above};
     use crate::engine::ending::assert_ends_process;
     use crate::{Runtime, task};
+    use std::cell::Cell;
     use std::mem::ManuallyDrop;
+
+    #[test]
+    fn to_enter_a_runtime_again_looks_at_one_entry_however_many_there_are() {
+        let shared = super::default_runtime().to_arc();
+        let frame = |id| Frame {
+            id,
+            shared: shared.clone(),
+            slot: None,
+            current: None,
+        };
+        let frames: Vec<Frame> = (0..1_000).map(frame).collect();
+        let looked_at = Cell::new(0);
+        let counted = frames
+            .iter()
+            .inspect(|_| looked_at.set(looked_at.get() + 1));
+        assert!(current_above(counted, &shared, None).is_none());
+        assert_eq!(looked_at.get(), 1);
+    }
 
     #[test]
     #[cfg_attr(miri, ignore = "miri starts no processes")]
