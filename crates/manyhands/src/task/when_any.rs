@@ -11,6 +11,10 @@ use std::task::{Context, Poll, ready};
 ///
 /// The other tasks continue; their handles are returned. Dropping the future detaches them all.
 ///
+/// # Cost
+/// Each poll asks every handle, and outside a task each handle allocates to keep a waker. A loop that waits for one task after
+/// the other is cheaper with [`when_each`](super::when_each()).
+///
 /// # Panics
 /// When there are no handles.
 ///

@@ -11,6 +11,10 @@ use std::time::Duration;
 
 /// Receives every item that is sent while it exists. A clone continues at this receiver's position.
 ///
+/// # Cost
+/// To clone or drop it takes a time that grows with how many of the items that are left it has not received, and sends
+/// wait meanwhile.
+///
 /// # Examples
 /// ```
 /// let (sender, mut first) = manyhands::channel::broadcast(8);
