@@ -334,13 +334,14 @@ mod tests {
     use crate::{Runtime, task};
     use std::cell::Cell;
     use std::mem::ManuallyDrop;
+    use std::sync::Arc;
 
     #[test]
     fn to_enter_a_runtime_again_looks_at_one_entry_however_many_there_are() {
         let shared = super::default_runtime().to_arc();
         let frame = |id| Frame {
             id,
-            shared: shared.clone(),
+            shared: Arc::clone(&shared),
             slot: None,
             current: None,
         };

@@ -190,6 +190,49 @@ fn deterministic_sums_repeat_bit_for_bit() {
 }
 
 #[test]
+fn deterministic_sums_over_iterators_are_those_of_leaves_that_grow() {
+    within_limit(|| {
+        let leaves = |n: usize| -> Vec<usize> {
+            let items = parallel::from_iter(0..n).into_par_query().deterministic();
+            // Each leaf begins with a count of its own.
+            items.fold(
+                || vec![0],
+                |mut lens, _| {
+                    *lens.last_mut().unwrap() += 1;
+                    lens
+                },
+                |mut lens, others| {
+                    lens.extend(others);
+                    lens
+                },
+            )
+        };
+        let few = leaves(260);
+        assert_eq!(few[..256], [1; 256]);
+        assert_eq!(few[256..], [2, 2]);
+        let many = leaves(100_000);
+        assert_eq!(many.iter().sum::<usize>(), 100_000);
+        assert!(many.iter().all(|len| *len <= 256));
+        assert_eq!(many.iter().filter(|len| **len == 256).count(), 262);
+    });
+}
+
+#[test]
+fn two_items_of_an_iterator_are_summed_up_by_two_threads() {
+    within_limit(|| {
+        let both = Barrier::new(2);
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let items = parallel::from_iter(0..2_u32).into_par_query();
+        let meet = |n| {
+            both.wait();
+            n
+        };
+        let sum: u32 = items.runtime(&runtime).map(meet).deterministic().sum();
+        assert_eq!(sum, 1);
+    });
+}
+
+#[test]
 fn a_query_in_a_query_in_a_loop_in_a_full_pool() {
     within_limit(|| {
         let runtime = Runtime::builder().workers(2).build().unwrap();

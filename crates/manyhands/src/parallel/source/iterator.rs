@@ -4,7 +4,7 @@
 
 use crate::cancel::Token;
 use crate::engine::{Consumer, HelperPolicy, Plan};
-use crate::parallel::source::pull::{CHUNK_MAX, First, LEAF_LEN, Pull};
+use crate::parallel::source::pull::{CHUNK_MAX, Chunk, First, Pull};
 use crate::parallel::source::{Feed, Source};
 
 /// An iterator as a source of loops; made by [`from_iter`].
@@ -92,8 +92,7 @@ impl<I: Iterator<Item: Send> + Send> FromIter<I> {
     /// that must not depend on which runner ran which items.
     pub(crate) fn drive_leaves<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
         let _entered = plan.sharing.runtime.map(|runtime| runtime.enter());
-        let chunk = (LEAF_LEN, LEAF_LEN);
-        Pull::of(self.iterator).observe(consumer, plan, (First::Share, chunk));
+        Pull::of(self.iterator).observe(consumer, plan, (First::Share, Chunk::Leaf));
     }
 }
 
@@ -113,7 +112,7 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
             _ => First::Probe,
         };
         let chunk_max = u32::try_from(self.chunk_max).unwrap_or(u32::MAX);
-        let chunk = (1, if at_once { 1 } else { chunk_max });
+        let chunk = Chunk::UpTo(if at_once { 1 } else { chunk_max });
         Pull::of(self.iterator).observe(consumer, plan, (first, chunk));
     }
 

@@ -46,8 +46,25 @@ pub(super) enum First {
     Share,
 }
 
-/// First and largest number of items pulled at once.
-pub(super) type Chunk = (u32, u32);
+/// How many items are pulled at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chunk {
+    /// One, then as many as take about as long as a block; this many at most.
+    UpTo(u32),
+    /// A leaf, whose length depends on its position alone.
+    Leaf,
+}
+
+impl Chunk {
+    /// How many items are pulled at this position, where `size` would be right.
+    fn at(self, position: u64, size: u64) -> usize {
+        let size = match self {
+            Self::UpTo(most) => size.min(most.into()),
+            Self::Leaf => (position / LEAVES_BEFORE).clamp(1, LEAF_LEN_MAX),
+        };
+        to_usize(size)
+    }
+}
 
 impl<I: Iterator<Item: Send> + Send> Pull<I> {
     pub(super) fn of(iterator: I) -> Self {
@@ -127,7 +144,7 @@ impl<I: Iterator> Pull<I> {
         &mut self,
         runner: &mut Runner<'_, I::Item, C>,
         alone: Option<RunsAlone>,
-        (chunk_min, chunk_max): Chunk,
+        chunks: Chunk,
         observer: impl LoopObserver,
     ) -> bool {
         let consumer = runner.consumer;
@@ -140,15 +157,14 @@ impl<I: Iterator> Pull<I> {
         let mut look_at = 0;
         let mut chunk = Vec::new();
         while self.next < consumer.end() {
-            let block = probe.block.clamp(chunk_min.into(), chunk_max.into());
-            let block = to_usize(block);
+            let block = chunks.at(self.next, probe.block);
             let positions = self.next..self.next + block as u64;
             // Nobody knows how much is left: as much again is assumed.
             let spent = probe.spent();
             let looks = spent > 0 && alone.is_none() && spent >= look_at && pays_to_share(spent);
             let mut taken = 0;
-            // Where leaves are fixed none is empty.
-            if looks || chunk_min > 1 {
+            // No leaf is empty.
+            if looks || chunks == Chunk::Leaf {
                 let begun = clock::ticks();
                 chunk.extend(iterator.by_ref().take(block));
                 taken = chunk.len();
@@ -304,7 +320,7 @@ where
         mut leave: Leave<'_>,
         mut part: O::Runner,
     ) {
-        let (mut size, size_max) = self.chunk;
+        let mut size = 1;
         let mut chunk = Vec::new();
         // Relaxed: a runner may see the stop a chunk late.
         while !self.stopped.load(Ordering::Relaxed) {
@@ -314,7 +330,8 @@ where
             };
             // Beyond the end nothing is pulled: the iterator may wait for an item that will never be sent.
             let filled = if pull.next < self.consumer.end() {
-                pull.fill(&mut chunk, size as usize)
+                let size = self.chunk.at(pull.next, u64::from(size));
+                pull.fill(&mut chunk, size)
             } else {
                 Ok(pull.next)
             };
@@ -345,9 +362,7 @@ where
             }
             part.block(pulled as u64);
             let rate = Rate::of(clock::ticks().saturating_sub(begun), pulled as u64);
-            if self.chunk.0 < size_max {
-                size = cost::next_block(rate, size).min(size_max);
-            }
+            size = cost::next_block(rate, size);
             slot.counters.finished.bump();
             if let Leave::Early(Some(attention)) = &mut leave
                 && attention.is_wanted()
@@ -437,7 +452,9 @@ where
 
 /// Most items pulled at once.
 pub(super) const CHUNK_MAX: usize = 1024;
-/// Items in each leaf of a deterministic reduction.
-pub(super) const LEAF_LEN: u32 = 256;
+/// A leaf of a deterministic reduction is at most one part in so many of the items before it, so that few heavy ones are divided;
+const LEAVES_BEFORE: u64 = 128;
+/// and at most so many items.
+const LEAF_LEN_MAX: u64 = 256;
 /// A look at the iterator's lock would disturb its holder.
 const SPINS_BETWEEN_LOOKS: usize = 16;
