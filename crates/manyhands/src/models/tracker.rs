@@ -2,9 +2,9 @@
 //!
 //! Threads: two that end a task, one that closes and waits. Operations: those of `task/tracker.rs`.
 //! Property: the wait ends, and the waiter sees what the tasks did that were added before; also what was added to a tracker that
-//! was closed, while its last task ended.
+//! was closed, while its last task ended. A wait that was there when no task was left ends without what is added then.
 
-use super::{Waiter, Work, check, join_all};
+use super::{Waiter, Work, check, join_all, poll_once};
 use crate::task::TaskTracker;
 use loom::sync::Arc;
 use loom::thread;
@@ -47,5 +47,26 @@ fn a_wait_after_another_task_was_added_sees_what_it_did() {
         Waiter::new().wait(|context| ended.as_mut().poll(context));
         assert!(work.is_done());
         join_all([ends, runs]);
+    });
+}
+
+#[test]
+fn a_wait_ends_though_who_sees_that_no_task_is_left_adds_one_that_stays() {
+    check(|| {
+        let tracker = TaskTracker::new();
+        let last = tracker.token();
+        tracker.close();
+        let before = pin!(tracker.wait());
+        let ends = thread::spawn(move || drop(last));
+        if tracker.is_empty() {
+            let stays = tracker.token();
+            let after = pin!(tracker.wait());
+            ends.join().unwrap();
+            assert!(poll_once(before).is_some(), "no task was left");
+            assert!(poll_once(after).is_none(), "one stays");
+            drop(stays);
+        } else {
+            ends.join().unwrap();
+        }
     });
 }

@@ -1,10 +1,10 @@
 //! Waiting for tasks whose results nobody wants: it keeps nothing of those that have ended.
 //!
 //! # The word
-//! Twice the number of live tokens, and one more when the tracker is closed. Every change is a read-modify-write. Who may have
-//! brought the word to "closed and none" looks again under the lock of the end, and takes its completer if the word is still
-//! there. Tokens may be added after that, and take no lock: the next wait finds an end without a completer and another word,
-//! and begins another end.
+//! Twice the number of live tokens, and one more when the tracker is closed. Every change is a read-modify-write. The one that
+//! brings the word to "closed and none" is made under the lock of the end, and its maker takes the completer there. So it
+//! completes the end that the waits before it have, and no later one. Tokens may be added after that, and take no lock: the next
+//! wait finds an end without a completer and another word, and begins another end.
 //!
 //! # Ordering
 //! Release and acquire on every change, so that the waiter sees what all tasks did.
@@ -140,9 +140,10 @@ impl TaskTracker {
     ///
     /// Example: see [`TaskTracker`].
     pub fn close(&self) {
-        // AcqRel: see the top of the file.
-        self.shared.word.fetch_or(CLOSED, Ordering::AcqRel);
-        self.shared.end_if_none_is_left();
+        self.shared.change_under_lock(|word| {
+            // AcqRel: see the top of the file.
+            word.fetch_or(CLOSED, Ordering::AcqRel) | CLOSED
+        });
     }
 
     /// Waits until the tracker was closed and no task was left at one time after this call; or until no task is left, and no
@@ -193,10 +194,14 @@ fn tracked<F: Future>(future: F, token: TaskTrackerToken) -> impl Future<Output 
 }
 
 impl Shared {
-    /// The tracker is closed, and perhaps no task is left.
-    fn end_if_none_is_left(&self) {
-        // Else whoever ends the last task does this, or has done so.
-        let ending = lock(&self.end).0.take_if(|_| self.has_ended());
+    /// Makes a change that perhaps ends it. `change` returns the new word.
+    fn change_under_lock(&self, change: impl FnOnce(&AtomicUsize) -> usize) {
+        let ending = {
+            let mut end = lock(&self.end);
+            let has_ended = change(&self.word) == CLOSED;
+            // Not there if it had ended before: nobody has waited since.
+            end.0.take_if(|_| has_ended)
+        };
         if let Some(completer) = ending {
             completer.complete(());
         }
@@ -216,9 +221,15 @@ fn begin() -> End {
 
 impl Drop for TaskTrackerToken {
     fn drop(&mut self) {
-        // AcqRel: see the top of the file.
-        if self.shared.word.fetch_sub(ONE, Ordering::AcqRel) == ONE | CLOSED {
-            self.shared.end_if_none_is_left();
+        let unless_last = |word: usize| (word != ONE | CLOSED).then(|| word - ONE);
+        let word = &self.shared.word;
+        // AcqRel: see the top of the file. Relaxed: the lock comes after.
+        let ended = word.fetch_update(Ordering::AcqRel, Ordering::Relaxed, unless_last);
+        if ended.is_err() {
+            self.shared.change_under_lock(|word| {
+                // AcqRel: see the top of the file.
+                word.fetch_sub(ONE, Ordering::AcqRel) - ONE
+            });
         }
     }
 }
