@@ -223,8 +223,9 @@ impl Runtime {
     ///
     /// # Blocking
     /// Waits for the running work of its workers and for destructors, but not for itself when called from one of its own
-    /// workers, nor for threads outside that take part in a call. A
-    /// destructor that waits keeps its thread, and up to [`max_threads`](RuntimeBuilder::max_threads) others go on. If the calling
+    /// workers, nor for threads outside that take part in a call. Those go on alone: where closures of that call, or of one
+    /// inside of it, wait for one another, they may wait for ever. A destructor that waits keeps its thread, and up to
+    /// [`max_threads`](RuntimeBuilder::max_threads) others go on. If the calling
     /// thread belongs to another runtime, a worker of that runs in its place meanwhile.
     ///
     /// # Examples
