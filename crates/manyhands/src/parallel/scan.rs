@@ -107,7 +107,9 @@ fn scan_all<T: Clone + Send, E: Ending>(
             return Some(sum);
         }
         let left = probe.measure(len as u64, rest.len() as u64);
-        if left > clock::ticks_in(SHARED_NANOS_MIN) && pays_to_share(left) {
+        // One item is one segment, the last, which nobody would scan.
+        let are_several = rest.len() > 1;
+        if are_several && left > clock::ticks_in(SHARED_NANOS_MIN) && pays_to_share(left) {
             let runners = options.runners(workers());
             if runners == 1 {
                 return Some(scan(rest, sum));

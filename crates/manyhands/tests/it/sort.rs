@@ -1,6 +1,6 @@
 //! Sorts, selection and prefix sums of slices against the standard library's, with failures at every call.
 
-use crate::support::{Ledger, blow, on_each_runtime, panics_of, random_below};
+use crate::support::{Ledger, blow, busy_micros, on_each_runtime, panics_of, random_below};
 use manyhands::query::prelude::*;
 use manyhands::{cancel, parallel};
 use std::cmp::Ordering as Order;
@@ -27,7 +27,7 @@ fn inputs() -> Vec<Vec<(u64, usize)>> {
 
 /// So dear that it pays to share a sort of a few thousand items.
 fn slowly(left: u64, right: u64) -> Order {
-    crate::support::busy_micros(1);
+    busy_micros(1);
     left.cmp(&right)
 }
 
@@ -93,6 +93,27 @@ fn scans_give_all_sums_in_order() {
                 assert!(sums.iter().copied().eq(before));
                 assert_eq!(all, (7, len.wrapping_sub(1)));
             }
+        }
+    });
+}
+
+#[test]
+fn a_scan_of_few_items_that_take_long_leaves_none_out() {
+    on_each_runtime(|runtime| {
+        let options = parallel::Options::new().runtime(runtime);
+        let add = |a: &u64, b: &u64| {
+            busy_micros(300);
+            a + b
+        };
+        for len in 1..=6 {
+            let mut sums: Vec<_> = (1..=len).collect();
+            options.inclusive_scan(&mut sums, add);
+            let expected = (1..=len).map(|count| count * (count + 1) / 2);
+            assert!(sums.iter().copied().eq(expected), "{sums:?}");
+            let mut sums = vec![1; sums.len()];
+            let all = options.exclusive_scan(&mut sums, 0, add);
+            assert!(sums.into_iter().eq(0..len));
+            assert_eq!(all, len);
         }
     });
 }
