@@ -277,6 +277,31 @@ fn a_loop_over_an_iterator_is_reported_with_the_items_that_it_had() {
     );
 }
 
+/// Calls it in as many loops as are deeper than what helpers can join.
+fn deep_inside(loops: usize, call: &(dyn Fn() + Sync)) {
+    if loops == 0 {
+        return call();
+    }
+    let one = parallel::from_iter([()]).unbuffered();
+    parallel::for_each(one, |()| deep_inside(loops - 1, call));
+}
+
+#[test]
+fn the_items_of_a_loop_for_which_there_was_no_place_are_all_reported() {
+    diagnostics::open();
+    let run = || {
+        deep_inside(20, &|| {
+            parallel::for_each(parallel::from_iter(0..7), |_| {
+                compute(Duration::from_millis(1));
+            });
+            let report = last();
+            let because = report.alone_because;
+            assert_eq!((report.items, because), (7, Some(AloneBecause::NoPlace)));
+        });
+    };
+    two_workers().install(run);
+}
+
 #[test]
 fn threads_that_wait_for_an_iterator_are_the_reason() {
     diagnostics::open();

@@ -138,8 +138,8 @@ impl<I: Iterator<Item: Send> + Send> Pull<I> {
 }
 
 impl<I: Iterator> Pull<I> {
-    /// Runs items straight from the iterator until it ends, or for so long that the rest is better shared: then true. It is
-    /// never if there is a reason to run `alone`.
+    /// Runs what was taken, and then items straight from the iterator until it ends, or for so long that the rest is better
+    /// shared: then true. It is never if there is a reason to run `alone`.
     fn run_alone<C: Consumer<I::Item>>(
         &mut self,
         runner: &mut Runner<'_, I::Item, C>,
@@ -149,6 +149,13 @@ impl<I: Iterator> Pull<I> {
     ) -> bool {
         let consumer = runner.consumer;
         let mut part = observer.caller_alone();
+        if !self.taken.is_empty() {
+            let taken = mem::take(&mut self.taken);
+            let count = taken.len() as u64;
+            let positions = self.next - count..self.next;
+            consumer.consume(runner.state(), positions, taken.into_iter());
+            part.block(count);
+        }
         let mut probe = RateProbe::begin(Rate::UNKNOWN);
         let Some(iterator) = &mut self.iterator else {
             return false;
@@ -261,10 +268,6 @@ fn share<I, C, O>(
 {
     current::with_slot(|slot| {
         let Some(place) = slot.and_then(OpenCall::next) else {
-            let taken = mem::take(&mut pull.taken);
-            let positions = pull.next - taken.len() as u64..pull.next;
-            let consumer = runner.consumer;
-            consumer.consume(runner.state(), positions, taken.into_iter());
             pull.run_alone(runner, Some(RunsAlone::NoPlace), chunk, observer);
             return;
         };
