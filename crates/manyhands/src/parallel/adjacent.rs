@@ -3,9 +3,12 @@
 //! A thread that ends a run takes its neighbours out and joins them, so that no more runs are kept than there are gaps
 //! between them. Joining may be the caller's code, so it happens outside of the lock in which the runs are kept.
 //!
-//! Not here: what is made of a run, and which neighbours are joined (`reduce.rs`, `query/first_items.rs`).
+//! Not here: what is made of a run, and which neighbours are joined (`reduce.rs`, `reduce_leaves.rs`,
+//! `query/first_items.rs`).
 
+use crate::sync::{Mutex, lock};
 use std::collections::BTreeMap;
+use std::mem;
 use std::ops::Range;
 
 /// Adjacent positions, and what was made of their items.
@@ -98,6 +101,14 @@ impl<V> AdjacentRuns<V> {
         before.or_else(|| self.take_after(positions.end))
     }
 
+    /// Takes the run at position 0 if it is beside `positions`, or the one behind them if they begin there.
+    pub(crate) fn take_joining_first(&mut self, positions: &Range<u64>) -> Option<Run<V>> {
+        match self.take_first(positions.start) {
+            None if positions.start == 0 => self.take_after(positions.end),
+            first => first,
+        }
+    }
+
     /// The value of the only run if there are no others, or all.
     #[inline]
     pub(crate) fn into_one(self) -> Result<Option<V>, Self> {
@@ -114,6 +125,36 @@ impl<V> AdjacentRuns<V> {
         let runs = first.into_iter().chain(later);
         runs.map(|(start, (end, value))| Run::new(start..end, value))
     }
+}
+
+/// Keeps a run, joined with what `take` finds beside it, as long as there is something.
+pub(crate) fn keep_joined<V>(
+    runs: &Mutex<AdjacentRuns<V>>,
+    mut run: Run<V>,
+    take: impl Fn(&mut AdjacentRuns<V>, &Range<u64>) -> Option<Run<V>>,
+    join: impl Fn(V, V) -> V,
+) {
+    loop {
+        let mut kept = lock(runs);
+        let Some(neighbour) = take(&mut kept, &run.positions) else {
+            return kept.insert(run);
+        };
+        drop(kept);
+        let (left, right) = run.in_order(neighbour);
+        let positions = left.positions.start..right.positions.end;
+        run = Run::new(positions, join(left.value, right.value));
+    }
+}
+
+/// Replaces all runs by one of all positions below `end`, whose value `join` makes of theirs.
+pub(crate) fn replace_all<V>(
+    runs: &Mutex<AdjacentRuns<V>>,
+    end: u64,
+    join: impl FnOnce(AdjacentRuns<V>) -> V,
+) {
+    let all = mem::replace(&mut *lock(runs), AdjacentRuns::new());
+    let value = join(all);
+    lock(runs).insert(Run::new(0..end, value));
 }
 
 #[cfg(all(test, not(loom)))]

@@ -4,7 +4,7 @@
 
 use crate::engine::{Consumer, Ending, Watch};
 use crate::parallel::Options;
-use crate::parallel::adjacent::{AdjacentRuns, Run};
+use crate::parallel::adjacent::{AdjacentRuns, Run, keep_joined, replace_all};
 use crate::parallel::source::{Feed, Source};
 use crate::sync::{Mutex, get_mut, into_inner, lock};
 use std::convert::Infallible;
@@ -56,20 +56,12 @@ impl<'a, F, V, W> Folding<'a, F, V, W> {
 
     /// Keeps a run, joined with its neighbours.
     #[cold]
-    fn join<T>(&self, mut run: Run<Option<V>>)
+    fn join<T>(&self, run: Run<Option<V>>)
     where
         F: Fold<T, Value = V>,
     {
-        loop {
-            let mut runs = lock(&self.runs);
-            let Some(neighbour) = runs.take_beside(&run.positions) else {
-                return runs.insert(run);
-            };
-            drop(runs);
-            let (left, right) = run.in_order(neighbour);
-            let positions = left.positions.start..right.positions.end;
-            run = Run::new(positions, combine(self.fold, left.value, right.value));
-        }
+        let join = |left, right| combine(self.fold, left, right);
+        keep_joined(&self.runs, run, AdjacentRuns::take_beside, join);
     }
 }
 
@@ -152,13 +144,9 @@ impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
     }
 
     fn pass(&self, end: u64) {
-        if self.watch.end() < end {
-            return;
+        if self.watch.end() >= end {
+            replace_all(&self.runs, end, |runs| combined(self.fold, runs));
         }
-        let runs = mem::replace(&mut *lock(&self.runs), AdjacentRuns::new());
-        let value = combined(self.fold, runs);
-        let positions = 0..end;
-        lock(&self.runs).insert(Run { positions, value });
     }
 }
 

@@ -5,9 +5,9 @@
 //! (`reduce.rs`).
 
 use crate::engine::{Consumer, Watch};
-use crate::parallel::adjacent::{AdjacentRuns, Run};
+use crate::parallel::adjacent::{AdjacentRuns, Run, keep_joined, replace_all};
 use crate::parallel::reduce::Fold;
-use crate::sync::{Mutex, into_inner, lock};
+use crate::sync::{Mutex, into_inner};
 use std::mem;
 use std::ops::Range;
 
@@ -34,29 +34,6 @@ impl<'a, F, V, W> FoldingLeaves<'a, F, V, W> {
         F: Fold<T, Value = V>,
     {
         combined(self.fold, values_of(into_inner(self.runs)))
-    }
-
-    /// Keeps a run, and combines it with those before and behind it if it joins the first.
-    fn keep<T>(&self, mut run: Run<Vec<V>>)
-    where
-        F: Fold<T, Value = V>,
-    {
-        loop {
-            let Range { start, end } = run.positions;
-            let mut runs = lock(&self.runs);
-            let neighbour = match runs.take_first(start) {
-                None if start == 0 => runs.take_after(end),
-                first => first,
-            };
-            let Some(neighbour) = neighbour else {
-                return runs.insert(run);
-            };
-            drop(runs);
-            let (left, right) = run.in_order(neighbour);
-            let positions = left.positions.start..right.positions.end;
-            let value = combined(self.fold, left.value.into_iter().chain(right.value));
-            run = Run::new(positions, value.into_iter().collect());
-        }
     }
 }
 
@@ -105,9 +82,14 @@ impl<T, F: Fold<T>, W: Watch> Consumer<T> for FoldingLeaves<'_, F, F::Value, W> 
     }
 
     fn finish(&self, own: Self::Runner) {
-        if let Some(run) = own.filter(|run| !run.positions.is_empty()) {
-            self.keep::<T>(run);
-        }
+        let Some(run) = own.filter(|run| !run.positions.is_empty()) else {
+            return;
+        };
+        let join = |left: Vec<_>, right| {
+            let value = combined(self.fold, left.into_iter().chain(right));
+            value.into_iter().collect()
+        };
+        keep_joined(&self.runs, run, AdjacentRuns::take_joining_first, join);
     }
 
     fn end(&self) -> u64 {
@@ -115,12 +97,10 @@ impl<T, F: Fold<T>, W: Watch> Consumer<T> for FoldingLeaves<'_, F, F::Value, W> 
     }
 
     fn pass(&self, end: u64) {
-        if self.watch.end() < end {
-            return;
+        if self.watch.end() >= end {
+            let join = |runs| combined(self.fold, values_of(runs)).into_iter().collect();
+            replace_all(&self.runs, end, join);
         }
-        let runs = mem::replace(&mut *lock(&self.runs), AdjacentRuns::new());
-        let value = combined(self.fold, values_of(runs));
-        lock(&self.runs).insert(Run::new(0..end, value.into_iter().collect()));
     }
 }
 
@@ -129,10 +109,11 @@ const KEPT_MAX: usize = 32;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{FoldingLeaves, KEPT_MAX, lock};
+    use super::{FoldingLeaves, KEPT_MAX};
     use crate::cancel::TokenSource;
     use crate::engine::consumer::Consumer;
     use crate::parallel::reduce::tests::{Joining, cut_short, joining};
+    use crate::sync::lock;
     use std::ops::Range;
 
     type Leaves<'a, W> = FoldingLeaves<'a, Joining, Range<u64>, W>;
