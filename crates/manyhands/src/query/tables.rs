@@ -4,14 +4,15 @@
 //! to another one takes as long as adding its items. So where keys differ, runners gather items, and the caller makes the
 //! table of them, as an iterator's `collect` does. Where keys repeat, runners make tables, which stay small. The last items of a
 //! part show whether they do: once there are a thousand, and again whenever there are four times as many. So a part keeps at most
-//! a hundred items for each key.
+//! a hundred items for each key. It grows as a vector does, but not beyond the number of all positions: with that much room to
+//! spare beside the table the system's allocator gave memory back in each call, and 19,000 items took twice as long.
 //!
 //! Not here: which collections are tables (`terminal/from_query.rs`).
 
 use crate::engine::Ending;
 use crate::parallel::append::append;
 use crate::parallel::reduce::Fold;
-use crate::query::gather::{append_vec, fold};
+use crate::query::gather::fold;
 use crate::query::{Pipeline, QueryRun};
 
 /// A table of all items, of which the function gives the number of keys; `None` if the query was cancelled.
@@ -23,7 +24,8 @@ pub(crate) fn into_table<P: Pipeline, C, E: Ending>(
 where
     C: Default + Extend<P::Item> + IntoIterator<Item = P::Item> + Send,
 {
-    let part = fold(&mut pipeline, &IntoTable(len), run);
+    let most = pipeline.positions_left().unwrap_or(u64::MAX);
+    let part = fold(&mut pipeline, &IntoTable { len, most }, run);
     drop(pipeline);
     part.map(|part| match part {
         Some(Part::Items { items, .. }) => table_of(items),
@@ -32,8 +34,12 @@ where
     })
 }
 
-/// The number of keys of a table.
-struct IntoTable<C>(fn(&C) -> usize);
+struct IntoTable<C> {
+    /// The number of keys of a table.
+    len: fn(&C) -> usize,
+    /// There are no more items than this.
+    most: u64,
+}
 
 /// What was made of adjacent items.
 enum Part<T, C> {
@@ -66,6 +72,7 @@ where
             Some(Part::Items { items, look_at }) => (items, look_at),
             None => (Vec::new(), SAMPLE),
         };
+        self.make_room(&mut items, added.size_hint().0);
         append(&mut items, added);
         Some(self.part_of(items, look_at))
     }
@@ -102,7 +109,8 @@ where
                     look_at: other,
                 },
             ) => {
-                append_vec(&mut items, later);
+                self.make_room(&mut items, later.len());
+                items.extend(later);
                 self.part_of(items, look_at.max(other))
             }
         }
@@ -110,6 +118,16 @@ where
 }
 
 impl<C> IntoTable<C> {
+    /// Makes room for `added` items more: twice as much as there is, but not for more than there are in all.
+    #[inline]
+    fn make_room<T>(&self, items: &mut Vec<T>, added: usize) {
+        let needed = items.len() + added;
+        if needed > items.capacity() {
+            let doubled = self.most.min(2 * items.capacity() as u64);
+            items.reserve_exact(needed.max(doubled as usize) - items.len());
+        }
+    }
+
     /// Makes a table of the items if enough keys repeat among the last ones; looks once there are `look_at` items.
     fn part_of<T>(&self, mut items: Vec<T>, look_at: usize) -> Part<T, C>
     where
@@ -121,7 +139,7 @@ impl<C> IntoTable<C> {
         }
         let sampled = SAMPLE.max(len / 16);
         let sample: C = table_of(items.drain(len - sampled..));
-        let repeated = sampled - self.0(&sample);
+        let repeated = sampled - (self.len)(&sample);
         // Of the longer samples: as many as repeat at random if there are four items for each key.
         let enough = (sampled / 2).min(2 * sampled / (len / sampled));
         if repeated < enough {
@@ -158,9 +176,34 @@ mod tests {
         (first..first + count).map(move |number| (number % keys, number))
     }
 
+    const INTO_TABLE: IntoTable<Map> = IntoTable {
+        len: Map::len,
+        most: u64::MAX,
+    };
+
     fn part(first: usize, count: usize, keys: usize) -> Part<(usize, usize), Map> {
-        let part = IntoTable(Map::len).fold(None, items(first, count, keys));
+        let part = INTO_TABLE.fold(None, items(first, count, keys));
         part.expect("there are items")
+    }
+
+    #[test]
+    fn a_part_has_no_room_for_more_items_than_there_are() {
+        let most = 5 * SAMPLE + 1;
+        let into_table = IntoTable {
+            most: most as u64,
+            ..INTO_TABLE
+        };
+        let (blocks, block_len) = (5, SAMPLE / 2);
+        let grown = (0..blocks).fold(None, |part, number| {
+            into_table.fold(part, items(number * block_len, block_len, most))
+        });
+        let begun = blocks * block_len;
+        let rest = into_table.fold(None, items(begun, most - begun, most));
+        let joined = into_table.combine(grown.expect("it has items"), rest.expect("it, too"));
+        assert!(matches!(
+            joined,
+            Part::Items { items, .. } if items.len() == most && items.capacity() == most
+        ));
     }
 
     #[test]
@@ -174,7 +217,7 @@ mod tests {
     /// As a loop over an iterator makes them, whose runners take a few items in turn.
     #[test]
     fn many_small_parts_become_a_table_if_keys_repeat_in_them_together() {
-        let into_table = IntoTable(Map::len);
+        let into_table = INTO_TABLE;
         let joined = |keys| {
             let parts = (0..SAMPLE).map(|number| part(10 * number, 10, keys));
             parts.reduce(|left, right| into_table.combine(left, right))
@@ -189,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_part_that_grows_becomes_a_table_although_its_first_keys_differ() {
-        let into_table = IntoTable(Map::len);
+        let into_table = INTO_TABLE;
         let (block, keys) = (SAMPLE / 2, 2 * SAMPLE);
         let grown = |keys| {
             let blocks = (0..200).map(|number| items(number * block, block, keys));
@@ -203,7 +246,7 @@ mod tests {
 
     #[test]
     fn of_equal_keys_the_last_value_remains_whatever_the_parts_are() {
-        let into_table = IntoTable(Map::len);
+        let into_table = INTO_TABLE;
         let kinds = [(10, 7), (2 * SAMPLE, 7), (2 * SAMPLE, 2 * SAMPLE)];
         for (first_count, first_keys) in kinds {
             for (count, keys) in kinds {
