@@ -85,17 +85,18 @@ fn clustered(number: u64) -> u64 {
     ((number / 64) << 32) | (number % 64)
 }
 
-/// The number at one of `len` places.
-pub(crate) fn number_at(place: u64, len: u64, order: Order) -> u64 {
+/// One of numbers without end, of which each `len` that follow one another have this order.
+pub(crate) fn number_at(number: u64, len: u64, order: Order) -> u64 {
+    let place = number % len;
     match order {
-        Order::Random => mix(place) % u64::MAX,
+        Order::Random => mix(number) % u64::MAX,
         Order::Sorted => place,
         Order::Reversed => len - place,
         Order::Runs => {
             let run = len.div_ceil(100);
             place % run * 100 + place / run
         }
-        Order::Few => mix(place) % 8,
+        Order::Few => mix(number) % 8,
     }
 }
 
