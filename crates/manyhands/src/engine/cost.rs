@@ -337,9 +337,6 @@ const SIMILAR: u64 = 4;
 pub(crate) const BACKOFF_MAX: u32 = 64;
 /// sharing, where it was not much slower, also after this time.
 const BACKOFF_NANOS_MAX: u64 = 5_000_000;
-/// A program that makes a few short loops may still fork, or build its default runtime; one that makes many is better off
-/// with one.
-pub(super) const CALLS_WITHOUT_RUNTIME: u64 = 1_000;
 
 #[cfg(all(test, not(loom)))]
 mod tests {

@@ -77,7 +77,7 @@ pub(super) fn run<L: AnyLoop, O: LoopObserver>(
     true
 }
 
-/// There is no runtime yet, or it has no monitor: the caller looks at the clock, and makes one if that pays.
+/// The runtime has no monitor: the caller looks at the clock.
 #[cold]
 #[inline(never)]
 fn run_unwatched(
@@ -202,21 +202,12 @@ impl<L, O> Drop for Frame<'_, L, O> {
     }
 }
 
-/// Makes the monitor of the current runtime watch the calling thread, whose call of this number begins. Returns whether it
-/// does. The first calls of a thread make no runtime for that.
+/// Makes the monitor of the current runtime watch the calling thread. Returns whether it does.
 #[cold]
 #[inline(never)]
-fn begin_watch(thread: &'static CallerThread, number: u64) -> bool {
+fn begin_watch(thread: &'static CallerThread) -> bool {
     // In a forked child there is no monitor.
-    if process::is_forked() {
-        return false;
-    }
-    let watch = |runtime: &RuntimeInner| thread.begin_watch(runtime);
-    if number > cost::CALLS_WITHOUT_RUNTIME {
-        current::with_runtime(watch)
-    } else {
-        current::with_existing_runtime(watch) == Some(true)
-    }
+    !process::is_forked() && current::with_runtime(|runtime| thread.begin_watch(runtime))
 }
 
 /// The caller's way through a call.
@@ -242,7 +233,7 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
         let is_watched = thread.is_some_and(|thread| {
             // SAFETY: the frame is borrowed until `leave` or `leave_panicked` has left the call.
             let is_watched = unsafe { thread.calls.enter(&frame.call) };
-            is_watched || begin_watch(thread, frame.call.number)
+            is_watched || begin_watch(thread)
         });
         Self {
             frame,

@@ -276,7 +276,6 @@ fn closures_may_wait_for_one_another_where_the_entered_runtime_has_ended() {
             let handle = runtime.handle();
             let _entered = handle.enter();
             let options = Options::new();
-            // The thread's first thousand calls make no runtime, unless they are shared.
             (0..2_000).for_each(|_| invoke_five(&options, None));
             if waits {
                 runtime.shutdown_blocking();

@@ -6,6 +6,7 @@
 #![cfg(unix)]
 
 use crate::support::{Deadline, message_of, panics_of, wait_until, within};
+use manyhands::query::prelude::*;
 use manyhands::{Handle, Runtime, channel, join, parallel, scope, task, time};
 use std::cell::RefCell;
 use std::env;
@@ -15,7 +16,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
 #[cfg(target_os = "linux")]
@@ -89,6 +90,41 @@ fn status_of(child: libc::pid_t) -> ExitStatus {
 #[track_caller]
 fn assert_refused<T>(work: impl FnOnce() -> T) {
     assert_eq!(in_child(work).code(), Some(WAS_REFUSED));
+}
+
+/// Nothing is known of its items, and there is no runtime yet. Two of them that meet have a thread each.
+#[test]
+fn the_first_loop_of_a_program_is_shared_while_its_first_item_runs() {
+    for first in ["for_each", "map", "query"] {
+        assert!(run_alone(&format!("process::first_{first}")).success());
+    }
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn first_for_each() {
+    let both = Barrier::new(2);
+    parallel::for_each(0..2, |_| {
+        both.wait();
+    });
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn first_map() {
+    let both = Barrier::new(2);
+    assert_eq!(
+        parallel::map(["many", "hands"], |word| (both.wait(), word.len()).1),
+        [4, 5]
+    );
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn first_query() {
+    let both = Barrier::new(2);
+    let met = (0..2).into_par_query().filter(|_| both.wait().is_leader());
+    assert_eq!(met.count(), 1);
 }
 
 #[test]
