@@ -212,7 +212,7 @@ fn is_short<S: Indexed, C: Consumer<S::Item>>(
 
 /// Runs a call that is expected to be short.
 #[inline]
-fn run_short<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
+pub(crate) fn run_short<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     source: &S,
     consumer: &mut C,
     degree: Option<usize>,

@@ -36,6 +36,7 @@ mod hill_climbing;
 mod hundred_calls;
 mod interval;
 mod invoke;
+mod iterators;
 mod leave_early;
 mod local;
 mod local_future;

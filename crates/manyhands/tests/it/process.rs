@@ -95,7 +95,7 @@ fn assert_refused<T>(work: impl FnOnce() -> T) {
 /// Nothing is known of its items, and there is no runtime yet. Two of them that meet have a thread each.
 #[test]
 fn the_first_loop_of_a_program_is_shared_while_its_first_item_runs() {
-    for first in ["for_each", "map", "query"] {
+    for first in ["for_each", "map", "query", "iterator"] {
         assert!(run_alone(&format!("process::first_{first}")).success());
     }
 }
@@ -105,6 +105,15 @@ fn the_first_loop_of_a_program_is_shared_while_its_first_item_runs() {
 fn first_for_each() {
     let both = Barrier::new(2);
     parallel::for_each(0..2, |_| {
+        both.wait();
+    });
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn first_iterator() {
+    let both = Barrier::new(2);
+    parallel::for_each(parallel::from_iter(0..2), |_| {
         both.wait();
     });
 }

@@ -92,7 +92,7 @@ impl<I: Iterator<Item: Send> + Send> FromIter<I> {
     /// that must not depend on which runner ran which items.
     pub(crate) fn drive_leaves<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
         let _entered = plan.sharing.runtime.map(|runtime| runtime.enter());
-        Pull::of(self.iterator).observe(consumer, plan, (First::Share, Chunk::Leaf));
+        Pull::new(Some(self.iterator)).observe(consumer, plan, (First::Share, Chunk::Leaf));
     }
 }
 
@@ -113,7 +113,7 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
         };
         let chunk_max = u32::try_from(self.chunk_max).unwrap_or(u32::MAX);
         let chunk = Chunk::UpTo(if at_once { 1 } else { chunk_max });
-        Pull::of(self.iterator).observe(consumer, plan, (first, chunk));
+        Pull::new(Some(self.iterator)).observe(consumer, plan, (first, chunk));
     }
 
     fn len_hint(&self) -> Option<usize> {

@@ -6,6 +6,7 @@
 //!
 //! Not here: queries as sources of loops (`query/source/of_loops.rs`).
 
+mod beginning;
 pub(crate) mod chained;
 mod collections;
 mod iterator;

@@ -60,6 +60,8 @@ pub(crate) struct UnsharedCalls<J, R> {
     is_watched: AtomicBool,
     /// `begun`, when a monitor looked last.
     seen: AtomicU64,
+    /// How often one has looked.
+    looks: AtomicU64,
     lock: Mutex<()>,
 }
 
@@ -140,6 +142,7 @@ impl<J, R> UnsharedCalls<J, R> {
             is_frozen: AtomicBool::new(false),
             is_watched: AtomicBool::new(false),
             seen: AtomicU64::new(0),
+            looks: AtomicU64::new(0),
             lock: Mutex::new(()),
         }
     }
@@ -184,6 +187,13 @@ impl<J, R> UnsharedCalls<J, R> {
     pub(crate) fn is_seen(&self, call: &UnsharedCall<J, R>) -> bool {
         // Relaxed: a hint.
         self.seen.load(Ordering::Relaxed) >= call.number
+    }
+
+    /// How often a monitor has looked.
+    #[inline]
+    pub(crate) fn looks(&self) -> u64 {
+        // Relaxed: a hint.
+        self.looks.load(Ordering::Relaxed)
     }
 
     /// Claims the positions `from..to`, those before which are claimed; returns up to where they are the owner's. `from`: the
@@ -267,6 +277,8 @@ impl<J, R> UnsharedCalls<J, R> {
         let begun = self.begun.load(Ordering::Relaxed);
         let seen = self.seen.load(Ordering::Relaxed);
         self.seen.store(begun, Ordering::Relaxed);
+        // Relaxed: only monitors write it, one at a time.
+        self.looks.store(self.looks() + 1, Ordering::Relaxed);
         let has_calls = self.has_calls();
         // Relaxed: as above.
         if has_calls && self.outermost.load(Ordering::Relaxed) <= seen {
