@@ -1,11 +1,13 @@
 //! Async loops as streams: order, bounds, ends.
 
-use crate::support::{Counted, HighWater, Ledger, blow, message_of, panics_of};
+use crate::support::{Counted, HighWater, Ledger, blow, message_of, panics_of, within};
 use manyhands::cancel::TokenSource;
 use manyhands::simulation::Simulation;
-use manyhands::{parallel, time};
+use manyhands::{parallel, task, time};
+use std::hint::spin_loop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 fn simulate<F: Future>(seed: u64, future: F) -> F::Output {
@@ -183,6 +185,33 @@ fn a_cancelled_stream_ends_with_the_error() {
         let last = results.next().await.unwrap();
         assert_eq!(last.unwrap_err().token(), &token);
         assert_eq!(results.next().await, None);
+    });
+}
+
+#[test]
+fn the_error_of_a_cancellation_between_two_results_is_the_last_thing_that_a_stream_gives() {
+    within(60, || {
+        for round in 0..2_000 {
+            let (source, taken) = (TokenSource::new(), AtomicUsize::new(0));
+            let token = source.token();
+            let options = parallel::AsyncOptions::new().cancellation(&token);
+            let mut results = options.stream_async(0..100, |n| async move { n });
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    while taken.load(Ordering::SeqCst) < round % 100 {
+                        spin_loop();
+                    }
+                    source.cancel();
+                });
+                task::block_on(async {
+                    while let Some(Ok(_)) = results.next().await {
+                        taken.fetch_add(1, Ordering::SeqCst);
+                    }
+                    taken.store(100, Ordering::SeqCst);
+                    assert!(results.next().await.is_none());
+                });
+            });
+        }
     });
 }
 

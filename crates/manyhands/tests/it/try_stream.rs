@@ -209,6 +209,23 @@ fn a_cancellation_ends_a_stream_of_bodies_that_fail() {
 }
 
 #[test]
+fn a_cancellation_after_the_error_was_given_adds_nothing() {
+    let source = TokenSource::new();
+    let token = source.token();
+    let ended = simulate(1, async {
+        let body = |item| async move { if item < 2 { Ok(item) } else { Err(item) } };
+        let mut results = at_once(4).cancellation(&token).try_stream_async(0..9, body);
+        let mut given = Vec::new();
+        while given.len() < 3 {
+            given.push(results.next().await.unwrap().unwrap());
+        }
+        source.cancel();
+        (given, results.next().await.is_none())
+    });
+    assert_eq!(ended, (vec![Ok(0), Ok(1), Err(2)], true));
+}
+
+#[test]
 fn a_stream_that_is_dropped_anywhere_drops_each_item_once() {
     for taken in 0..=21 {
         let ledger = Ledger::new(100);

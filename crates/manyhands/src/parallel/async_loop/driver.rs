@@ -155,9 +155,6 @@ where
             found: is_over.then(|| self.tuner.concurrency()),
             now: time::now(),
         });
-        if is_over {
-            self.handle.end();
-        }
         self.handle.show(Progress {
             concurrency,
             running,
@@ -286,6 +283,12 @@ where
                 Some(Err(error.try_into_panic().unwrap_or_else(shut_down)))
             }
         }
+    }
+}
+
+impl<S: Pull, F, R> Drop for Driver<'_, S, F, R> {
+    fn drop(&mut self) {
+        self.handle.end();
     }
 }
 

@@ -132,7 +132,7 @@ impl LoopHandle {
         limits
     }
 
-    /// The loop is over, and wants no limits any more.
+    /// The loop is over, or dropped before its end, and wants no limits any more.
     pub(super) fn end(&self) {
         let waker = lock(&self.shared).waker.take();
         discard(waker);
@@ -140,12 +140,5 @@ impl LoopHandle {
 
     pub(super) fn show(&self, progress: Progress) {
         lock(&self.shared).shown = progress;
-    }
-}
-
-/// The loop may have been dropped before its end.
-impl Drop for Shared {
-    fn drop(&mut self) {
-        discard(self.waker.take());
     }
 }

@@ -96,8 +96,6 @@ struct Results<'a, S: AsyncSource, F, R, E> {
     ended: BTreeMap<u64, R>,
     /// Results that have been given.
     given: u64,
-    /// Results that have been put into `ended`.
-    kept: u64,
     /// Which results end the stream.
     is_failure: fn(&R) -> bool,
     /// No result from here on is given: one before it has failed.
@@ -124,14 +122,13 @@ where
                     // Items before one that failed still run, if their results come before its.
                     let (place, unneeded) = match self.order {
                         Order::OfSource => (position, position + 1),
-                        Order::OfEnds => (self.kept, 0),
+                        Order::OfEnds => (self.given + self.ended.len() as u64, 0),
                     };
                     if place >= self.end {
                         continue;
                     }
                     let is_failure = (self.is_failure)(&value);
                     self.ended.insert(place, value);
-                    self.kept += 1;
                     if is_failure {
                         self.end = place + 1;
                         driver.stop_from(unneeded);
@@ -161,7 +158,8 @@ where
             if let Some(driver) = &mut self.driver {
                 driver.give_result();
             }
-            return Poll::Ready(Some(self.ending.conclude(Some(value))));
+            // A cancellation at this very moment comes next.
+            return Poll::Ready(Some(E::complete(value)));
         }
         if polled.is_pending() {
             return Poll::Pending;
@@ -174,8 +172,9 @@ where
         self.panics
             .extend(drops.into_iter().filter_map(Result::err));
         resume_all(mem::take(&mut self.panics));
-        let last = cancelled.map(|_| self.ending.conclude(None));
-        Poll::Ready(last)
+        // Nothing follows the error of a body.
+        let is_cut_short = cancelled.is_some() && self.given < self.end;
+        Poll::Ready(is_cut_short.then(|| self.ending.conclude(None)))
     }
 }
 
@@ -345,7 +344,6 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
             order,
             ended: BTreeMap::new(),
             given: 0,
-            kept: 0,
             is_failure,
             end: u64::MAX,
             panics: Vec::new(),
