@@ -76,9 +76,13 @@
 //!
 //! # Forking
 //! A child of `fork` has none of its parent's worker threads. So if the parent has made a runtime, every call in the child
-//! that would use a pool panics. Where a panic is not possible, in a wait during unwinding or where a task returns in the
-//! child, the process prints an error and ends. Dropping a runtime in the child does nothing, and what is woken there does not
-//! run. You may start another program in the child, and you may fork before the first runtime is made.
+//! that would use a pool panics. But where a task, or a call that uses a pool, has forked, it goes on in the child with what its
+//! thread can do alone, such as loops and [`join`], and what it spawns does not run. Where a panic is not possible, the
+//! process prints an error and ends: in a wait of such a task or call, or during unwinding, where a task returns, and at a
+//! lock of the pool, or of a channel, that another thread of the parent had. Other things that threads of the parent were using,
+//! such as tokens and completions, may keep the child waiting, as a mutex would. Dropping a runtime in the child does nothing,
+//! and what is woken there does not run. You may start another program in the child, and you may fork before the first runtime
+//! is made.
 //!
 //! # Threads and processes that end
 //! The library may be used in destructors of thread-local values and in exit handlers. Only

@@ -15,7 +15,7 @@
 //! Unsafe: hands out raw memory.
 
 use crate::job::OnDrop;
-use crate::sync::{Mutex, lock, prefetch_for_writing};
+use crate::sync::{Mutex, lock_or_end, prefetch_for_writing};
 use std::alloc::Layout;
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -164,7 +164,7 @@ fn keep(class: Class, magazine: Box<Magazine>) {
 }
 
 fn put_away(class: Class, magazine: Box<Magazine>) {
-    let mut depot = lock(&DEPOTS[class]);
+    let mut depot = lock_or_end(&DEPOTS[class]);
     if magazine.len == 0 {
         depot.empty.push(magazine);
     } else {
@@ -174,7 +174,7 @@ fn put_away(class: Class, magazine: Box<Magazine>) {
 
 #[cold]
 fn exchange_for_full(class: Class, empty: Option<Box<Magazine>>) -> Box<Magazine> {
-    let mut depot = lock(&DEPOTS[class]);
+    let mut depot = lock_or_end(&DEPOTS[class]);
     if let Some(full) = depot.full.pop() {
         depot.empty.extend(empty);
         return full;
@@ -188,7 +188,7 @@ fn exchange_for_full(class: Class, empty: Option<Box<Magazine>>) -> Box<Magazine
 
 #[cold]
 fn exchange_for_empty(class: Class, full: Option<Box<Magazine>>) -> Box<Magazine> {
-    let mut depot = lock(&DEPOTS[class]);
+    let mut depot = lock_or_end(&DEPOTS[class]);
     depot.full.extend(full);
     depot.empty.pop().unwrap_or_else(new_magazine)
 }

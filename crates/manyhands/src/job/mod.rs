@@ -27,12 +27,13 @@ pub(crate) use run_permit::RunPermit;
 pub(crate) use task_registry::{TaskKey, TaskRegistry};
 pub use unwind::AggregatePanic;
 pub(crate) use unwind::{
-    OnDrop, Payload, abort, catch, contain, discard, dispose, resume_all, value_or_resume, wake,
+    OnDrop, Payload, catch, contain, discard, dispose, resume_all, value_or_resume, wake,
     wake_by_ref,
 };
 
 use crate::queue::{Linked, Unqueued};
 use crate::sync::atomic::AtomicPtr;
+pub(crate) use crate::sync::process::abort;
 use std::ptr;
 
 /// The header of every piece of work. It comes first in the cell, so that a pointer to it is a pointer to the cell.

@@ -5,7 +5,6 @@ use crate::job::PanicPayload;
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
-use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 
@@ -175,12 +174,4 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     fn drop(&mut self) {
         (self.0)();
     }
-}
-
-/// Ends the process because continuing would break an invariant that other code relies on. If the message cannot be
-/// printed, it is left out.
-#[cold]
-pub(crate) fn abort(why: &str) -> ! {
-    let _ = writeln!(std::io::stderr(), "manyhands: {why}; the process ends");
-    std::process::abort();
 }

@@ -2,7 +2,7 @@
 //!
 //! For slow paths only: a lock is taken for each entry.
 
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, lock_or_end};
 use std::collections::VecDeque;
 
 /// Keeps the latest `KEPT` entries.
@@ -17,7 +17,7 @@ impl<T: Clone, const KEPT: usize> Ring<T, KEPT> {
     /// Adds an entry; replaces the oldest if there is no more room.
     #[cold]
     pub(crate) fn push(&self, entry: T) {
-        let mut entries = lock(&self.0);
+        let mut entries = lock_or_end(&self.0);
         if entries.len() == KEPT {
             entries.pop_front();
         }
@@ -26,7 +26,7 @@ impl<T: Clone, const KEPT: usize> Ring<T, KEPT> {
 
     /// The kept entries, the oldest first.
     pub(crate) fn to_vec(&self) -> Vec<T> {
-        lock(&self.0).iter().cloned().collect()
+        lock_or_end(&self.0).iter().cloned().collect()
     }
 }
 

@@ -7,9 +7,11 @@
 //! A timed sleep costs the awaited thread nothing: it need not know of the sleeper. The price is that a sleeping waiter
 //! continues up to [`SLEEP_MAX`] late.
 //!
+//! In a child of `fork` the other thread may be one of the parent, whose step never comes. So the child ends after a second.
+//!
 //! Not for waits that may be long: a thread that waits for work, or for the progress of another one, parks.
 
-use crate::sync::{spin_loop, thread};
+use crate::sync::{process, spin_loop, thread};
 use std::time::Duration;
 
 /// How long a thread has waited.
@@ -30,7 +32,7 @@ impl Backoff {
         match waits {
             0..SPINS => spin_loop(),
             SPINS..YIELDS_END => thread::yield_now(),
-            _ => sleep(sleep_after(waits - YIELDS_END)),
+            _ => sleep(waits - YIELDS_END),
         }
     }
 
@@ -54,8 +56,11 @@ impl Backoff {
     clippy::disallowed_methods,
     reason = "nothing rests on its length; it only lets every other thread run"
 )]
-fn sleep(duration: Duration) {
-    thread::sleep(duration);
+fn sleep(sleeps: u32) {
+    if sleeps > LOST_AFTER && process::is_forked() {
+        process::abort(process::FORKED);
+    }
+    thread::sleep(sleep_after(sleeps));
 }
 
 /// How long to sleep after `sleeps` sleeps.
@@ -69,6 +74,8 @@ const SPINS: u32 = 64;
 const YIELDS_END: u32 = SPINS + 256;
 const SLEEP_MIN: Duration = Duration::from_micros(50);
 const SLEEP_MAX: Duration = Duration::from_millis(1);
+/// Sleeps after which a forked child no longer expects the other thread to be there: a second.
+const LOST_AFTER: u32 = 1000;
 
 #[cfg(all(test, not(loom)))]
 mod tests {

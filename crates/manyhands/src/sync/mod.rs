@@ -89,6 +89,19 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// As [`lock`], also in a child of `fork`, where a thread of the parent may have the mutex for ever: then the child ends.
+#[cfg_attr(test, track_caller)]
+pub(crate) fn lock_or_end<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    let mut backoff = Backoff::default();
+    while process::is_forked() {
+        if let Some(guard) = try_lock(mutex) {
+            return guard;
+        }
+        backoff.wait();
+    }
+    lock(mutex)
+}
+
 /// Locks a mutex unless another thread has it; poison carries no information, as for [`lock`].
 #[cfg_attr(test, track_caller)]
 pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {

@@ -1,4 +1,4 @@
-//! Whether this process is the child of a `fork`.
+//! Whether this process is the child of a `fork`, and the end of a process that cannot go on.
 //!
 //! Such a child has one thread: workers and monitors do not exist in it, and locks that they held stay locked. So a
 //! runtime made before cannot be used in it. A handler registered with the system sets a flag, so that the check costs
@@ -11,6 +11,7 @@
 //!
 //! Unsafe: calls of the C library.
 
+use std::io::Write;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -51,3 +52,11 @@ pub(crate) fn refuse_forked() {
 /// Why a child cannot continue.
 pub(crate) const FORKED: &str =
     "a child of `fork` uses the pool, whose threads are in its parent only";
+
+/// Ends the process because continuing would break an invariant that other code relies on. If the message cannot be
+/// printed, it is left out.
+#[cold]
+pub(crate) fn abort(why: &str) -> ! {
+    let _ = writeln!(std::io::stderr(), "manyhands: {why}; the process ends");
+    std::process::abort();
+}

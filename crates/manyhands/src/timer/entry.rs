@@ -26,7 +26,7 @@
 use crate::job::discard;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::cell::UnsafeCell;
-use crate::sync::{MutexGuard, lock};
+use crate::sync::{MutexGuard, lock_or_end};
 use crate::timer::Moment;
 use crate::timer::timers::{Slots, Timers};
 use crate::timer::wheel::Node;
@@ -124,7 +124,7 @@ impl Entry {
     ) -> Result<bool, Waker> {
         let entry = self.into_ref().get_ref();
         assert!(entry.is_idle(), "a timer waits in one wheel");
-        let mut slots = lock(&timers.slots);
+        let mut slots = lock_or_end(&timers.slots);
         let Some(wheel) = slots.open_at(now) else {
             drop(slots);
             return Err(waker);
@@ -194,7 +194,7 @@ impl Entry {
         }
         // SAFETY: stored by `link`, from a `'static` reference.
         let timers: &'static Timers = unsafe { &*linked };
-        let mut slots = lock(&timers.slots);
+        let mut slots = lock_or_end(&timers.slots);
         // Relaxed: the lock orders it.
         let is_linked = self.state.load(Ordering::Relaxed) == linked;
         is_linked.then(|| f(&mut slots))

@@ -13,7 +13,7 @@
 
 use crate::job::wake;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Mutex, MutexGuard, lock};
+use crate::sync::{Mutex, MutexGuard, lock, lock_or_end};
 use crate::timer::entry::Entry;
 use crate::timer::wheel::{Node, Step, Wheel};
 use std::ptr::NonNull;
@@ -100,7 +100,7 @@ impl Timers {
 
     /// How late timers were since the last [`open`](Self::open).
     pub(crate) fn lateness(&self) -> Lateness {
-        lock(&self.slots).lateness
+        lock_or_end(&self.slots).lateness
     }
 
     /// Under the lock: an entry was inserted that is due at `tick`. Returns whether that is before all others.

@@ -6,7 +6,11 @@
 #![cfg(unix)]
 
 use crate::support::{Deadline, message_of, panics_of, wait_until, within};
+
 use manyhands::query::prelude::*;
+
+use futures::FutureExt;
+
 use manyhands::{Handle, Runtime, channel, join, parallel, scope, task, time};
 use std::cell::RefCell;
 use std::env;
@@ -345,6 +349,50 @@ fn in_children_of_short_loops() {
             "{status:?}"
         );
     }
+}
+
+#[test]
+fn a_child_ends_at_a_lock_that_another_thread_of_its_parent_has() {
+    assert!(run_alone("process::in_children_beside_a_thread_that_locks").success());
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn in_children_beside_a_thread_that_locks() {
+    let runtime = Runtime::builder().workers(1).build().unwrap();
+    let _entered = runtime.enter();
+    let (sender, receiver) = channel::bounded(2);
+    sender.try_send(1).unwrap();
+    let ((begin, begun), (let_go, gate)) = (mpsc::channel(), mpsc::channel::<()>());
+    let looks = move |_: &i32| {
+        begin.send(()).unwrap();
+        gate.recv().unwrap_err();
+    };
+    // The closure runs under the channel's lock.
+    let looking = thread::spawn(move || receiver.peek(looks));
+    begun.recv().unwrap();
+    let ended = in_child(|| sender.try_send(2));
+    assert_eq!(ended.signal(), Some(libc::SIGABRT));
+    drop(let_go);
+    looking.join().unwrap().unwrap();
+
+    // Another thread begins and ends waits for a time, so that it often has the lock of the timers.
+    let sleep = || time::sleep(Duration::from_secs(3600));
+    let mut waits = Some(Box::pin(sleep()));
+    assert!(waits.as_mut().unwrap().now_or_never().is_none());
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let _entered = runtime.enter();
+            while !is_over.load(Ordering::SeqCst) {
+                assert!(sleep().now_or_never().is_none());
+            }
+        });
+        let children = || in_child(|| drop(waits.take()));
+        let last = std::iter::repeat_with(children).find(|ended| ended.code() != Some(ENDED));
+        is_over.store(true, Ordering::SeqCst);
+        assert_eq!(last.unwrap().signal(), Some(libc::SIGABRT));
+    });
 }
 
 /// Everything once; returns how much of it worked.
