@@ -50,6 +50,10 @@ pub(super) mod sealed {
     use super::Stream;
 
     /// A source.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not a source of an async loop",
+        note = "pass something iterable, or a stream as `parallel::from_stream(stream)`; it and its items must be `Send`"
+    )]
     pub trait Pull: Sized + Send {
         /// What the body receives.
         type Item: Send + 'static;
@@ -65,6 +69,7 @@ pub(super) mod sealed {
 #[derive(Debug)]
 pub struct Iterated<I>(I);
 
+#[diagnostic::do_not_recommend]
 impl<I> sealed::Pull for I
 where
     I: IntoIterator<Item: Send + 'static, IntoIter: Send> + Send,

@@ -84,6 +84,10 @@ use crate::engine::{Consumer, Indexed, Plan, drive};
 /// assert_eq!(words.par_query().rev().to_vec(), ["hands", "many"]);
 /// ```
 #[doc(alias("IntoParallelIterator", "Partitioner"))]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a source of a loop or a query",
+    note = "pass a collection as `&collection`, `&mut collection` or `collection`, what points to one as `&*pointer`, and an iterator as `parallel::from_iter(iterator)`; items by reference must be `Sync`, others `Send`"
+)]
 pub trait Source: Sized {
     /// What the body receives.
     type Item;

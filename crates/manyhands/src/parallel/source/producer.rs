@@ -58,10 +58,6 @@ use std::ops::Range;
 /// let last_first = Halves(front, back).into_par_query().map(|n| *n).rev().to_vec();
 /// assert_eq!(last_first, [30, 20, 10, 0]);
 /// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a source of a loop or a query",
-    note = "pass a collection as `&collection`, `&mut collection` or `collection`, and an iterator as `parallel::from_iter(iterator)`"
-)]
 #[expect(clippy::len_without_is_empty, reason = "an empty part is as any other")]
 pub trait Producer: Sized + Send {
     /// What it gives.
@@ -84,6 +80,7 @@ pub trait Producer: Sized + Send {
     fn into_iter(self) -> impl Iterator<Item = Self::Item>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<P: Producer> Source for P {
     type Item = P::Item;
     type Feed = ByPosition<Parts<P>>;
