@@ -298,3 +298,22 @@ fn a_queue_whose_items_lie_in_two_slices_is_a_source_by_position() {
         assert_eq!(parallel::map(ring, |n| n / 2), Vec::from_iter(numbers()));
     });
 }
+
+#[test]
+fn a_boxed_slice_and_what_an_arc_shares_are_sources_by_position() {
+    within(60, || {
+        let numbers: Vec<usize> = (0..COUNT).collect();
+        let boxed: Box<[usize]> = numbers.clone().into();
+        let shared: Arc<[usize]> = numbers.clone().into();
+        let vector = Arc::new(numbers.clone());
+        assert_eq!(parallel::map(&boxed, |n| *n), numbers);
+        assert_eq!(parallel::map(&shared, |n| *n), numbers);
+        assert_eq!(parallel::map(&vector, |n| *n), numbers);
+        let beside = boxed
+            .par_query()
+            .zip(&shared)
+            .rev()
+            .zip(vector.par_query().rev());
+        assert!(beside.all(|((a, b), c)| a == b && b == c));
+    });
+}

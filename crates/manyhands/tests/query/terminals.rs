@@ -218,6 +218,9 @@ fn queries_are_collected_into_everything() {
             assert_eq!(text, (0..90).map(|n| n.to_string()).collect::<String>());
             let text: String = ["a", "b"].into_par_query().collect();
             assert_eq!(text, "ab");
+            let checked = |limit| query().map(move |n| (n < limit).then_some(()).ok_or(n));
+            assert_eq!(checked(40).collect::<Result<(), _>>(), Err(40));
+            assert_eq!(checked(90).collect::<Result<(), u32>>(), Ok(()));
         }
     });
 }

@@ -9,6 +9,7 @@ use std::collections::{
     BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque, btree_map, btree_set,
     hash_map, hash_set, linked_list,
 };
+use std::sync::Arc;
 
 /// Collections whose iterators are pulled in chunks. Moving an item out, or a reference to one, is quick, so it costs
 /// little that only one runner at a time does so.
@@ -58,6 +59,9 @@ macro_rules! by_position {
 by_position! {
     [T: Send, const N: usize] [T; N], T, OwnedItems<T>, Vec::from;
     [T: Send] Box<[T]>, T, OwnedItems<T>, <[T]>::into_vec;
+    ['a, T: Sync] &'a Box<[T]>, &'a T, SharedItems<'a, T>, Box::as_ref;
+    ['a, T: Sync] &'a Arc<[T]>, &'a T, SharedItems<'a, T>, Arc::as_ref;
+    ['a, T: Sync] &'a Arc<Vec<T>>, &'a T, SharedItems<'a, T>, Arc::as_ref;
     [T: Send] Option<T>, T, OwnedItems<T>, Vec::from_iter;
     [T: Send] BinaryHeap<T>, T, OwnedItems<T>, BinaryHeap::into_vec;
     ['a, T: Sync] &'a BinaryHeap<T>, &'a T, SharedItems<'a, T>, BinaryHeap::as_slice;

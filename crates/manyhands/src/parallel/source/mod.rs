@@ -30,9 +30,9 @@ use crate::engine::{Consumer, Indexed, Plan, drive};
 /// A source of loops and queries.
 ///
 /// Slices, vectors, arrays, and maps, sets and queues of the standard library, by reference, and all but slices also by value;
-/// boxed slices, options, and ranges of every integer type by value. Maps, sets and linked lists are read by their iterators;
-/// the others, queues and heaps too, are divided by position. For collections of other crates, see [`Producer`]; for any
-/// other iterator, use [`from_iter`].
+/// boxed slices by reference and by value; an `Arc` of a slice or a vector by reference; options, and ranges of every integer
+/// type by value. Maps, sets and linked lists are read by their iterators; the others, queues and heaps too, are divided by
+/// position. For collections of other crates, see [`Producer`]; for any other iterator, use [`from_iter`].
 ///
 /// An ordered [query](crate::query::Query) with no token, and not `deterministic`, is a source, too, by position: of chunks
 /// ([`par_chunks`](crate::query::ParSlice::par_chunks)), of a `zip`. One whose operators add or remove items gathers what

@@ -114,6 +114,11 @@ from_pipeline! {
     [T: Ord + Send] T => BTreeSet<T>, sorted by T::cmp;
 }
 
+/// Nothing, of bodies that only fail: `collect::<Result<(), _>>()` is the first error.
+impl FromQuery<()> for () {
+    fn from_vec(_: Vec<()>) -> Self {}
+}
+
 /// All items, sorted; equal ones keep their order. `None` if the query was cancelled.
 fn sorted<P: Pipeline, C: FromQuery<P::Item>, E: Ending>(
     pipeline: P,
