@@ -132,7 +132,7 @@ pub use spawned::{Spawned, SpawnedLoop, SpawnedLoopHandle, spawn_loop};
 /// assert_eq!(total.into_inner(), 499_500);
 /// ```
 #[doc(alias("Parallel.For", "for_range", "into_par_iter", "par_iter_mut"))]
-#[doc(alias("Parallel.ForEach", "par_iter"))]
+#[doc(alias("Parallel.ForEach", "par_iter", "parallel_for"))]
 #[track_caller]
 pub fn for_each<S: Source>(source: S, body: impl Fn(S::Item) + Sync) {
     Options::new().for_each(source, body);
@@ -225,7 +225,7 @@ pub fn try_map<S: Source, R: Send, E: Send>(
 /// let text = manyhands::parallel::map_reduce(0..5, |i| i.to_string(), |a, b| a + &b);
 /// assert_eq!(text.as_deref(), Some("01234"));
 /// ```
-#[doc(alias("Aggregate", "fold"))]
+#[doc(alias("Aggregate", "fold", "parallel_reduce"))]
 #[track_caller]
 pub fn map_reduce<S: Source, V: Send>(
     source: S,

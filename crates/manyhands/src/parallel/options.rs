@@ -140,7 +140,7 @@ impl<'a, E> Options<'a, E> {
     /// assert!(parallel::Options::new().degree_of_parallelism(0).is_err());
     /// # Ok::<(), parallel::ConcurrencyError>(())
     /// ```
-    #[doc(alias("MaxDegreeOfParallelism", "num_threads"))]
+    #[doc(alias("MaxDegreeOfParallelism", "num_threads", "with_min_len"))]
     pub fn degree_of_parallelism(self, count: usize) -> Result<Self, ConcurrencyError> {
         let degree = Some(Concurrency::try_from(count)?.max());
         Ok(Self { degree, ..self })

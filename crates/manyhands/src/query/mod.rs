@@ -45,7 +45,8 @@
 //! A query keeps its source's order, which costs next to nothing here. [`unordered`](Query::unordered) gives
 //! it up from there on, and changes the type: operators that need an order (`take`, `skip`, `zip`, `rev`, `first` …)
 //! exist on [`Ordered`] queries only; unordered ones have `take_any` and its like. Where a query does
-//! not have a method, the compiler says that `Query<…, Unordered>: Iterator` is not satisfied.
+//! not have a method, the compiler says that `Query<…, Unordered>` is not an iterator, and proposes `into_iter()`: what comes
+//! behind that runs on the caller alone.
 //!
 //! # Operators
 //! All are lazy. *Fused* ones run in one loop with their neighbours and add no cost. *Positional* ones are fused too

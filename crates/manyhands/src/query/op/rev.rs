@@ -75,7 +75,7 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!((0..3).into_par_query().rev().to_vec(), [2, 1, 0]);
     /// ```
-    #[doc(alias = "Reverse")]
+    #[doc(alias("Reverse", "find_last"))]
     pub fn rev(self) -> Query<'a, Materialized<Rev<P>>, Ordered, E> {
         self.breaking(Rev)
     }

@@ -143,7 +143,7 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// let products = [1, 2, 3].par_query().zip([4, 5, 6].par_query()).map(|(a, b)| a * b);
     /// assert_eq!(products.to_vec(), [4, 10, 18]);
     /// ```
-    #[doc(alias = "zip_eq")]
+    #[doc(alias("zip_eq", "multizip"))]
     pub fn zip<Q: IntoParQuery>(
         self,
         other: Q,

@@ -25,7 +25,7 @@ use crate::query::{Pipeline, Query};
 ///
 /// Example: see [`IntoParQuery::into_par_query`].
 #[doc(alias("AsParallel", "IntoParallelIterator", "Range", "Empty"))]
-#[doc(alias = "Repeat")]
+#[doc(alias("Repeat", "repeat_n", "once"))]
 pub trait IntoParQuery {
     /// What the query gives.
     type Item: Send;

@@ -37,7 +37,7 @@ use std::cmp::Ordering;
 /// assert_eq!(numbers.par_exclusive_scan(0, |a, b| a + b), 55);
 /// assert_eq!(numbers, [0, 5, 14, 26, 40]);
 /// ```
-#[doc(alias("ParallelSlice", "ParallelSliceMut"))]
+#[doc(alias("ParallelSlice", "ParallelSliceMut", "par_chunks_exact"))]
 pub trait ParSlice<T> {
     /// The slice.
     #[doc(hidden)]

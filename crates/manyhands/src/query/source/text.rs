@@ -18,6 +18,7 @@ use std::ops::Range;
 /// let upper: String = text.par_chars().flat_map(char::to_uppercase).collect();
 /// assert_eq!(upper, text.to_uppercase());
 /// ```
+#[doc(alias("ParallelString", "par_bytes"))]
 pub trait ParText {
     /// The text.
     #[doc(hidden)]

@@ -32,7 +32,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// let numbers: Result<Vec<i32>, _> = ["1", "x"].into_par_query().map(str::parse).collect();
     /// assert!(numbers.is_err());
     /// ```
-    #[doc(alias("par_extend", "ToDictionary", "ToHashSet"))]
+    #[doc(alias("par_extend", "ParallelExtend", "ToDictionary", "ToHashSet"))]
     #[track_caller]
     pub fn collect<C: FromQuery<P::Item>>(self) -> E::Output<C> {
         let (pipeline, run) = self.into_run();

@@ -181,7 +181,8 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self.any(|item| item == *value)
     }
 
-    /// Some item that satisfies the predicate. Stops at the first match.
+    /// Some item that satisfies the predicate. Stops at the first match. After a `filter_map`, `find_any(|_| true)` gives some
+    /// result of it.
     ///
     /// # Panics
     /// If closures of the query do; see [the module](crate::query).
@@ -192,7 +193,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// let multiple = (1..1_000_000).into_par_query().find_any(|n| n % 777 == 0).unwrap();
     /// assert_eq!(multiple % 777, 0);
     /// ```
-    #[doc(alias("FirstOrDefault", "First"))]
+    #[doc(alias("FirstOrDefault", "First", "find_map_any"))]
     #[track_caller]
     pub fn find_any(
         self,
@@ -261,7 +262,7 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     /// let number = ["x", "7", "8"].into_par_query().find_map(|text| text.parse::<i32>().ok());
     /// assert_eq!(number, Some(7));
     /// ```
-    #[doc(alias("find_map_first", "find_map_any"))]
+    #[doc(alias = "find_map_first")]
     #[track_caller]
     pub fn find_map<R: Send>(
         self,
