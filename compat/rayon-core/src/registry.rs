@@ -8,7 +8,7 @@ use crate::job::{JobRef, Place};
 use crate::search::Searched;
 use crate::sleep::{Counts, Sleep, State};
 use crate::slot::{Slot, taken};
-use crate::sync::{AtomicBool, AtomicUsize, Injector, Mutex, Ordering, fence};
+use crate::sync::{AtomicBool, AtomicUsize, Injector, Mutex, MutexGuard, Ordering, fence};
 use crate::thread_counts::ThreadCounts;
 use std::cell::RefCell;
 use std::sync::PoisonError;
@@ -21,6 +21,8 @@ pub(crate) struct Registry {
     /// Held while a broadcast is queued, so that all slots see broadcasts in the same order.
     broadcasting: Mutex<()>,
     sleep: Sleep,
+    /// Held by a thread that is about to sleep at a latch, until it sleeps or is the last resort.
+    deciding: Mutex<()>,
     /// Where the threads come from; `None`: the pool has its own, one for each slot, for life.
     host: Option<&'static dyn Host>,
     threads: ThreadCounts,
@@ -51,6 +53,7 @@ impl Registry {
             injected: Injector::new(),
             broadcasting: Mutex::new(()),
             sleep: Sleep::default(),
+            deciding: Mutex::new(()),
             host,
             threads: ThreadCounts::default(),
             handlers,
@@ -76,6 +79,11 @@ impl Registry {
 
     pub(crate) fn handlers(&self) -> &Handlers {
         &self.handlers
+    }
+
+    /// A thread that is about to sleep at a latch: until the guard is dropped no other one begins to, or becomes the last resort.
+    pub(crate) fn decide_alone(&self) -> MutexGuard<'_, ()> {
+        self.deciding.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Queues a job from outside.

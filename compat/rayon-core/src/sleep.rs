@@ -13,7 +13,8 @@
 //! # The moment of a wake
 //! Whether *every* thread of a pool waits must be exact: a thread that finds this takes any work. A waiter whose latch
 //! has been set does not wait any more, although it may not know. So the setter changes the waiter's state, be it
-//! before or after the waiter's announcement; an announcement fails that is older than such a change.
+//! before or after the waiter's announcement; an announcement fails that is older than such a change. And one thread after the
+//! other announces that it waits, and decides whether it is the last resort (`wait.rs`).
 //!
 //! Not here: where a thread sleeps (`park.rs`), what it looks for (`worker.rs`, `wait.rs`), and what a searcher owes (`search.rs`).
 

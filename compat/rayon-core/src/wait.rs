@@ -7,6 +7,10 @@
 //! 3. anything of its pool, but only as the last resort: when every other thread of the pool sleeps, at a latch or,
 //!    now and [`PATIENCE`] ago, in its work.
 //!
+//! A thread decides that alone: no other one announces its sleep at a latch, looks once more after that, or becomes the last
+//! resort meanwhile. So one that is seen to sleep has nothing to run, none that was woken sleeps again unseen, and there is one
+//! last resort at a time.
+//!
 //! So a thread that holds a lock across a parallel call does not, as long as another thread can, run a stranger that
 //! wants the same lock. Without the last resort two pools of one thread could wait for each other for ever.
 //!
@@ -168,6 +172,7 @@ impl WorkerThread {
             return None;
         }
         let mut found = None;
+        let mut alone = Some(registry.decide_alone());
         if sleep.announce(&slot.state, before, State::Waiting) {
             // Once more: who pushes from now on sees the announcement.
             found = self.take_awaited(latch).or_else(|| self.find_part(latch));
@@ -175,11 +180,15 @@ impl WorkerThread {
             let mut is_last_resort = has_work && self.all_others_wait();
             if found.is_none() && !is_last_resort && !latch.is_set() {
                 let is_work_stuck = has_work && self.no_other_runs();
+                drop(alone.take());
                 // A token says that somebody has woken this thread.
                 let has_token = manyhands::task::blocking(|| slot.parker.park(Some(PATIENCE)));
-                is_last_resort = is_work_stuck && !has_token && self.no_other_runs();
+                alone = (is_work_stuck && !has_token).then(|| registry.decide_alone());
+                is_last_resort = alone.is_some() && self.no_other_runs();
             }
+            // A last resort does not wait any more when the next thread decides.
             sleep.end(&slot.state, State::Waiting);
+            drop(alone);
             if is_last_resort && !latch.is_set() {
                 found = self.find();
             }

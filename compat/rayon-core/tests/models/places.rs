@@ -82,6 +82,13 @@ fn fork_and_wait(worker: &WorkerThread, closure: impl FnOnce() + Send) {
     worker.wait_until(job.latch());
 }
 
+/// The calling thread runs whatever there is.
+fn run_all(worker: &WorkerThread) {
+    while let Some(job) = worker.find() {
+        worker.execute(job);
+    }
+}
+
 /// Sets a latch from within a job.
 fn set(latch: &Latch) {
     // SAFETY: 1. the model keeps it. 2. Jobs run in a slot.
@@ -168,16 +175,11 @@ fn a_waiter_takes_its_own_of_two_scopes_closures() {
         thread::yield_now();
         count_off(&scope);
     });
-    let run_all = || {
-        while let Some(job) = runner.find() {
-            runner.execute(job);
-        }
-    };
     runner.execute(first);
-    run_all();
+    run_all(&runner);
     waits.join().unwrap();
     // The waiter may have handed it over last.
-    run_all();
+    run_all(&runner);
     assert!(
         spawned.has_run.get() && foreign.has_run.get(),
         "a job is lost"
@@ -256,6 +258,63 @@ fn one_of_two_waiters_is_the_last_resort() {
     injects.join().unwrap();
 }
 
+/// Both threads of a pool wait, and two strangers lie beside them.
+fn one_of_two_waiters_is_the_last_resort_at_a_time() {
+    let (registry, [first, second]) = pool();
+    let latches = [&first, &second].map(|it| Here::new(Latch::new(Some(it), &registry)));
+    let (is_running, has_run) = (Here::new(Cell::new(false)), Here::new(Cell::new(0)));
+    for _ in 0..2 {
+        let (is_running, has_run) = (is_running.clone(), has_run.clone());
+        let latches = latches.clone();
+        let stranger = move || {
+            let is_beside_another = is_running.replace(true);
+            assert!(
+                !is_beside_another,
+                "a waiter runs a stranger beside a thread that runs"
+            );
+            thread::yield_now();
+            is_running.set(false);
+            has_run.set(has_run.get() + 1);
+            if has_run.get() == 2 {
+                latches.iter().for_each(|latch| set(latch));
+            }
+        };
+        registry.inject(job(Awaited::NOBODY, stranger));
+    }
+    let waits = thread::spawn({
+        let latch = latches[1].clone();
+        move || second.wait_until(&latch)
+    });
+    first.wait_until(&latches[0]);
+    waits.join().unwrap();
+}
+
+/// A waiter falls asleep while another one is about to see what it may run.
+fn a_waiter_is_no_last_resort_while_another_one_takes_what_it_may_run() {
+    let (registry, [waiter, runs]) = pool();
+    let latches = [&waiter, &runs].map(|it| Here::new(Latch::new(Some(it), &registry)));
+    let has_run = Here::new(Cell::new(false));
+    registry.inject(job(Awaited::NOBODY, {
+        let has_run = has_run.clone();
+        move || assert!(has_run.get(), "a waiter runs a stranger")
+    }));
+    let part = job(latches[1].awaited(), {
+        let latches = latches.clone();
+        move || {
+            has_run.set(true);
+            latches.iter().for_each(|latch| set(latch));
+        }
+    });
+    let waits = thread::spawn({
+        let latch = latches[1].clone();
+        move || runs.wait_until(&latch)
+    });
+    registry.hand_over(part);
+    waiter.wait_until(&latches[0]);
+    waits.join().unwrap();
+    run_all(&waiter);
+}
+
 /// The only thread of a pool waits for a thread of another one.
 fn who_waits_alone_sleeps_until_its_latch_is_set() {
     let (_registry, [waiter]) = pool();
@@ -285,6 +344,11 @@ pub(crate) fn check() {
             an_idle_thread_comes_for_what_a_waiter_has_pushed_and_may_not_run_now,
         ),
         (2, one_of_two_waiters_is_the_last_resort),
+        (3, one_of_two_waiters_is_the_last_resort_at_a_time),
+        (
+            2,
+            a_waiter_is_no_last_resort_while_another_one_takes_what_it_may_run,
+        ),
         (3, who_waits_alone_sleeps_until_its_latch_is_set),
     ];
     for (preemptions_max, model) in models {

@@ -1,10 +1,10 @@
 //! What models have in place of `src/sync.rs`.
 
 pub(crate) use crossbeam_deque::Steal;
-pub(crate) use loom::sync::Mutex;
 pub(crate) use loom::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering, fence,
 };
+pub(crate) use loom::sync::{Mutex, MutexGuard};
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex as Plain, MutexGuard as PlainGuard, PoisonError};
