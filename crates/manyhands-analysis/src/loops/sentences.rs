@@ -13,7 +13,9 @@ impl LoopReport {
         if let Some(calls) = &self.calls {
             return calls.ran(self);
         }
-        let (items, blocks, helpers) = (self.items, self.blocks(), self.helpers().count());
+        let (items, blocks) = (self.items, self.blocks());
+        // Not those that came when nothing was left.
+        let helpers = self.helpers().filter(|helper| helper.items > 0).count();
         let elapsed = self.elapsed;
         let with = match helpers {
             0 => String::from(" alone"),

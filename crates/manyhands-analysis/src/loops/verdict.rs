@@ -311,6 +311,14 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_that_came_when_nothing_was_left_was_no_helper() {
+        let mut report = shared(all_from([1, 2, 99], 100));
+        report.runners[3].items = 0;
+        let text = report.to_string();
+        assert!(text.contains(" and 2 helpers."), "{text}");
+    }
+
+    #[test]
     fn a_thread_that_was_added_for_one_that_blocked_is_one_of_the_threads() {
         let report = LoopReport {
             threads: 2,
