@@ -51,7 +51,8 @@ pub enum Merge {
     /// As many as take little memory and keep the workers busy.
     #[default]
     Auto,
-    /// All: the first is given after the last was made.
+    /// All: the first is given after the last was made. Of a source without end that is never, also in a
+    /// [simulation](crate::simulation), where nothing else runs meanwhile.
     FullyBuffered,
 }
 

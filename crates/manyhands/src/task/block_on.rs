@@ -20,7 +20,8 @@ use std::task::{Context, RawWaker, RawWakerVTable, Waker};
 /// # Blocking
 /// Until the future is ready. On a thread of the pool, each wait is declared as blocking, and
 /// another worker runs in its place; the calling thread runs nothing unrelated. Inside a task,
-/// await instead.
+/// await instead: there, as on other threads, a part of the future that is always ready leaves the others a turn, and on a
+/// thread of the pool it does not.
 ///
 /// # Panics
 /// If the future does; and where the system has refused every thread of the runtime for ten seconds while work waits for
