@@ -79,7 +79,7 @@ pub(super) fn share<O: LoopObserver>(
     (site, observer): (&CallSiteProfile, O),
     begun: Begun<'_>,
 ) {
-    current::with_slot(|slot| {
+    current::with_helped_slot(|slot| {
         let Some(place) = slot.and_then(OpenCall::next) else {
             run_alone(rest, runner, observer);
             return;

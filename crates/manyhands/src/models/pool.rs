@@ -29,6 +29,7 @@ pub(super) struct Pool<const TASKS: usize> {
     /// Where tasks that wait are registered.
     registry: TaskRegistry,
     ending: Ending,
+    pub(super) closing_waits: Parker,
     /// Where the first task is registered, if it waits.
     waiting: Option<job::TaskKey>,
     /// Which worker alone may run or drop the task that waits.
@@ -124,6 +125,7 @@ impl<const TASKS: usize> Pool<TASKS> {
             starts,
             registry: TaskRegistry::default(),
             ending: Ending::default(),
+            closing_waits: Parker::default(),
             waiting: None,
             bound_to: None,
             bound: TaskQueue::default(),
@@ -403,6 +405,8 @@ impl<const TASKS: usize> Ends for Pool<TASKS> {
         self.registry.close(|_| self.wake_waiting());
     }
 
+    fn pass_calls_on(&self) {}
+
     fn discard_queued(&self, _permit: RunPermit<'_>) {
         while let Some(run) = self.queue.take(|| 0, 1) {
             self.run(Work::taken(run.split_first().0));
@@ -417,6 +421,10 @@ impl<const TASKS: usize> Ends for Pool<TASKS> {
 
     fn unpark_all(&self) {
         self.places.iter().for_each(|place| place.parker.unpark());
+    }
+
+    fn unpark_closing(&self) {
+        self.closing_waits.unpark();
     }
 }
 

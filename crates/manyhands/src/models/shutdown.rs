@@ -3,14 +3,16 @@
 //! Threads: one that ends the runtime, a worker, one that wakes the waiting task or brings one by a handle. Operations, all
 //! of `runtime/ending.rs` and `runtime/sleep/waking.rs`: a worker's turns; close; queue and notify, from outside under a
 //! keep-alive guard or with an owner of the memory.
-//! In one model the drop of a task brings another one and blocks until that is dropped too.
+//! In one model the drop of a task brings another one and blocks until that is dropped too; in two a thread outside takes part.
 //! Property: each queued or waiting task is dropped or run once, a task that is bound to a worker by that worker, before
-//! it leaves; all threads see the end, and the end comes.
+//! it leaves; no worker leaves while a thread outside takes part; all threads see the end, and the end comes.
 
 use super::pool::{Pool, Sleeps, Starts};
-use super::{Work, beside, check, check_deeper, join_all};
-use crate::runtime::ending;
+use super::{Flag, Work, beside, check, check_deeper, join_all};
+use crate::runtime::ending::{self, Ends};
+use crate::runtime::sleep::idle::Activity;
 use crate::runtime::sleep::waking;
+use loom::sync::Arc;
 
 /// Closes a pool of one worker while something else happens to it.
 fn close_beside(other: fn(&Pool<2>)) {
@@ -161,5 +163,58 @@ fn a_wake_of_a_worker_that_is_awake_does_not_hide_the_end() {
             true
         });
         waker.join().expect("the model fails at once");
+    });
+}
+
+/// A worker's life; afterwards it has left.
+fn work_and_leave(pool: &Pool<0>, has_left: &Flag) {
+    pool.work(0, Sleeps::Shortly);
+    has_left.set();
+}
+
+#[test]
+fn a_worker_stays_until_a_thread_outside_that_took_part_before_the_end_has_left() {
+    // Three preemptions: the end must come between two steps of that thread.
+    check_deeper(3, || {
+        let (pool, has_left) = (
+            Pool::<0>::new(1, 1, 0, Starts::Never),
+            Arc::new(Flag::new()),
+        );
+        let shared = (pool.clone(), has_left);
+        let worker = beside(&shared, |(pool, has_left)| work_and_leave(&pool, &has_left));
+        let outside = beside(&shared, |(pool, has_left)| {
+            pool.idle.begin(Activity::ExternalThread);
+            if !pool.ending().is_closing() {
+                assert!(!has_left.is_set(), "nobody is left who could help");
+            }
+            waking::leave_external(&*pool);
+        });
+        ending::close(&*pool, || {
+            worker.join().expect("the model fails at once");
+            true
+        });
+        outside.join().expect("the model fails at once");
+    });
+}
+
+#[test]
+fn the_closing_thread_does_not_wait_for_one_outside_that_takes_part() {
+    check(|| {
+        let (pool, has_left) = (
+            Pool::<0>::new(1, 1, 0, Starts::Never),
+            Arc::new(Flag::new()),
+        );
+        pool.idle.begin(Activity::ExternalThread);
+        let shared = (pool.clone(), has_left.clone());
+        let worker = beside(&shared, |(pool, has_left)| work_and_leave(&pool, &has_left));
+        ending::close(&*pool, || {
+            while !ending::is_left_to_calls(&*pool) {
+                pool.closing_waits.park();
+            }
+            false
+        });
+        assert!(!has_left.is_set(), "nobody is left who could help");
+        waking::leave_external(&*pool);
+        worker.join().expect("the model fails at once");
     });
 }

@@ -9,7 +9,7 @@
 //!
 //! Unsafe: a thread occupies a slot.
 
-use crate::job::RunPermit;
+use crate::job::{OnDrop, RunPermit};
 use crate::recording;
 use crate::runtime::fork_join::caller_threads;
 use crate::runtime::io::tokio_context::TokioContextGuard;
@@ -273,6 +273,12 @@ impl WorkerGuard {
         guard.external = Some((shared, place));
         Some(guard)
     }
+
+    /// External thread, just after it has begun to take part: whether its runtime may end without waiting for it.
+    fn is_too_late(&self) -> bool {
+        // E6: it was counted before.
+        self.slot.runtime().is_closing()
+    }
 }
 
 impl Drop for WorkerGuard {
@@ -309,22 +315,37 @@ pub(crate) fn enter_as_running() -> Option<WorkerGuard> {
     if slot().is_some() || process::is_forked() {
         return None;
     }
-    with_runtime(|shared| {
+    let guard = with_runtime(|shared| {
         let enter = || WorkerGuard::enter(shared);
         (!shared.has_many_externals()).then(enter).flatten()
-    })
+    });
+    guard.filter(|guard| !guard.is_too_late())
 }
 
 /// Calls `f` with the slot of the calling thread, which sits down as an external thread of the current runtime if it
 /// has none. `f` gets `None` when every external thread slot is taken.
 pub(crate) fn with_slot<R>(f: impl FnOnce(Option<&'static OccupiedSlot>) -> R) -> R {
-    match slot() {
-        Some(slot) => f(Some(slot)),
-        None => with_runtime(|shared| {
-            let guard = WorkerGuard::enter(shared);
-            f(guard.as_ref().map(|guard| guard.slot))
-        }),
+    if let Some(slot) = slot() {
+        return f(Some(slot));
     }
+    let mut guard = with_runtime(WorkerGuard::enter);
+    while guard.as_ref().is_some_and(WorkerGuard::is_too_late) {
+        // Another runtime is current now. The place is left first.
+        drop(guard);
+        guard = with_runtime(WorkerGuard::enter);
+    }
+    f(guard.as_ref().map(|guard| guard.slot))
+}
+
+/// As [`with_slot`], for a call that may need help. At the end of a runtime, in a stop hook and in the last destructors, no thread is
+/// left there that could come; then the slot is in another runtime.
+pub(crate) fn with_helped_slot<R>(f: impl FnOnce(Option<&'static OccupiedSlot>) -> R) -> R {
+    let ended = slot_of_runtime().filter(|(_, shared)| shared.ending.has_ended());
+    let _restore = ended.map(|(slot, _)| {
+        CURRENT_SLOT.set(None);
+        OnDrop(move || CURRENT_SLOT.set(Some(slot)))
+    });
+    with_slot(f)
 }
 
 #[cfg(all(test, not(shuttle)))]

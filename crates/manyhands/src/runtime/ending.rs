@@ -4,9 +4,10 @@
 //! The closing thread sets `closing`, cancels the waiting tasks, drops the queued ones, sets `emptied`, and unparks all
 //! workers. A worker drops the tasks that are queued between two pieces of work, before it looks for the next. Running
 //! work may need the help of every worker, and so may a destructor that the closing thread runs. So no worker leaves
-//! before `emptied` is set, all have announced sleep, and every task is gone that only one of them may drop. The thread
-//! that sees this sets `ended` and unparks all workers. When all threads have ended, the closing thread drops what wakes
-//! from outside still queue, until no such wake is under way.
+//! before `emptied` is set, all have announced sleep, and every task is gone that only one of them may drop. Nor while a thread
+//! outside takes part: its call may need them, and what it begins in that call. The closing thread does not wait for such a
+//! thread. The thread that sees that nothing runs sets `ended` and unparks all workers. When all threads have ended, the
+//! closing thread drops what wakes from outside still queue, until no such wake is under way.
 //!
 //! # Destructors
 //! What is dropped runs code of the user, which may spawn, and wait for what it has spawned. The closing thread takes part
@@ -16,13 +17,15 @@
 //! # Ordering
 //! E1: all three words are SeqCst, as the steps of I1 (`idle.rs`). A worker looks at them after it has announced sleep;
 //! they are set before all workers are unparked.
-//! E2: a thread that lowers the count of awake workers checks afterwards whether the end waited only for that. Such a
-//! thread is a worker that announces sleep, or a waker that raised the count and then woke no worker. The last worker
-//! may have announced sleep while the count was raised, and sleeps.
+//! E2: a thread that lowers a count of running threads checks afterwards whether the end waited only for that. Such a
+//! thread is a worker that announces sleep, a waker that raised the count and then woke no worker, or a thread outside that
+//! leaves. The last worker may have announced sleep while the count was raised, and sleeps.
 //! E4: a thread that is no worker brings a task, and looks at `closing` afterwards; the closing thread sets it and
 //! looks at the queues afterwards. With a fence between both on each side, one of them sees what the other did, and drops
 //! the task. The one that is no worker then checks for the end as well: the last worker may have seen a registered task that
 //! this thread was about to drop, and sleeps.
+//! E6: a thread outside counts itself, and looks at `closing` afterwards; the closing thread sets it before any thread looks at
+//! the counts for the end. Either the end waits for the thread, or that goes elsewhere (`current.rs`). SeqCst, all.
 //!
 //! Not here: what is dropped, and how (`pool.rs`).
 //!
@@ -55,6 +58,9 @@ pub(crate) trait Ends: Pool {
     /// Lets no task wait any more: closes the registry, and queues the tasks that wait there for dropping.
     fn cancel_waiting(&self);
 
+    /// Opens the calls that threads outside run alone, so that workers help.
+    fn pass_calls_on(&self);
+
     /// Drops every queued task without running it, and what is queued meanwhile.
     fn discard_queued(&self, permit: RunPermit<'_>);
 
@@ -63,6 +69,9 @@ pub(crate) trait Ends: Pool {
 
     /// Unparks all workers.
     fn unpark_all(&self);
+
+    /// Unparks the closing thread, if it waits for the workers.
+    fn unpark_closing(&self);
 }
 
 impl Ending {
@@ -79,28 +88,40 @@ impl Ending {
     }
 }
 
-/// Lets no task start or wait any more.
+/// Lets no task start or wait any more, and no call run alone.
 pub(crate) fn begin_to_close(pool: &impl Ends) {
     // SeqCst: E1.
     pool.ending().closing.store(true, Ordering::SeqCst);
     pool.cancel_waiting();
+    pool.pass_calls_on();
 }
 
-/// Thread that has lowered the count of awake workers: ends the runtime if no worker is awake and no task is left.
-/// Returns whether workers leave.
+/// Thread that has lowered a count of running threads: ends the runtime if none runs and no task is left. Returns whether
+/// workers leave.
 pub(crate) fn is_over(pool: &impl Ends) -> bool {
     let ending = pool.ending();
-    // SeqCst: E1.
-    if ending.emptied.load(Ordering::SeqCst)
-        && !ending.has_ended()
-        && pool.idle().is_nobody_awake()
-        && pool.registry().is_empty()
-    {
-        // SeqCst: E1.
-        ending.ended.store(true, Ordering::SeqCst);
-        pool.unpark_all();
+    if !ending.has_ended() && is_at_rest(pool) {
+        // A call that was passed on may still be there: then a worker comes.
+        if pool.idle().is_inactive() && !pool.has_visible_work() {
+            // SeqCst: E1.
+            ending.ended.store(true, Ordering::SeqCst);
+            pool.unpark_all();
+        }
+        pool.unpark_closing();
     }
     ending.has_ended()
+}
+
+/// Whether only threads outside still run in the runtime, which closes: the closing thread waits no longer.
+pub(crate) fn is_left_to_calls(pool: &impl Ends) -> bool {
+    !pool.ending().has_ended() && is_at_rest(pool) && pool.idle().is_anyone_outside()
+}
+
+/// Whether the runtime closes, no worker is awake, and no task is left.
+fn is_at_rest(pool: &impl Ends) -> bool {
+    // SeqCst: E1.
+    let is_emptied = pool.ending().emptied.load(Ordering::SeqCst);
+    is_emptied && pool.idle().is_nobody_awake() && pool.registry().is_empty()
 }
 
 /// Worker, between two pieces of work: whether it leaves. Where the runtime closes and it does not, it drops what is queued,

@@ -67,7 +67,7 @@ pub(crate) struct RuntimeInner {
     /// How many of them have not ended.
     pub(super) alive: AtomicUsize,
     /// Where the closing thread waits for them.
-    pub(super) all_ended: Parker,
+    pub(super) closing_waits: Parker,
     /// Why their number changed.
     pub(crate) changes: Changes,
     /// Computations that kept a worker for long while work waited: the latest, which are enough to find where they come from.
@@ -118,7 +118,7 @@ impl RuntimeInner {
             dropped: AtomicUsize::new(0),
             threads: Mutex::new(Vec::new()),
             alive: AtomicUsize::new(0),
-            all_ended: Parker::default(),
+            closing_waits: Parker::default(),
             changes: Changes::new(),
             long_jobs: Ring::new(),
             long_jobs_noted: SharedCounter::default(),

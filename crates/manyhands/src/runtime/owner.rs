@@ -223,8 +223,8 @@ impl Runtime {
     ///
     /// # Blocking
     /// Waits for the running work of its workers and for destructors, but not for itself when called from one of its own
-    /// workers, nor for threads outside that take part in a call. Those go on alone: where closures of that call, or of one
-    /// inside of it, wait for one another, they may wait for ever. A destructor that waits keeps its thread, and up to
+    /// workers, nor for threads outside that take part in a call: threads of the runtime stay, and help, until such calls have
+    /// ended. A destructor that waits keeps its thread, and up to
     /// [`max_threads`](RuntimeBuilder::max_threads) others go on. If the calling
     /// thread belongs to another runtime, a worker of that runs in its place meanwhile.
     ///
@@ -310,18 +310,12 @@ impl RuntimeInner {
             return ShutdownReport::default();
         }
         ending::close(self, || {
-            // Threads that have entered it call in another runtime from now on, which does not know of them yet. None is watched
-            // anew, because the end has begun: F6.
-            self.unwatch_calls();
             let here = thread::current().id();
             let is_here = |thread: &thread::JoinHandle<()>| thread.thread().id() == here;
             if lock(&self.threads).iter().any(is_here) {
                 return false;
             }
-            blocking_on_others(|| match limit {
-                Some(limit) => self.leave_threads_after(limit),
-                None => self.join_threads(),
-            })
+            blocking_on_others(|| self.await_threads(limit))
         });
         ShutdownReport {
             // Relaxed: an exact count once the threads have ended.
@@ -332,8 +326,26 @@ impl RuntimeInner {
         }
     }
 
-    /// Waits until all threads have ended; returns true.
-    fn join_threads(&self) -> bool {
+    /// Waits until no worker runs any more, up to `limit`, if there is one. Returns whether all have ended: those stay that
+    /// calls of threads outside may need. With a limit it joins none: its thread-local destructors may take longer; so may a
+    /// hook that the monitor runs, which ends with the last owner of this.
+    fn await_threads(&self, limit: Option<Duration>) -> bool {
+        let begun = clock::now();
+        // Acquire: sees what they did.
+        let is_alive = || self.alive.load(Ordering::Acquire) > 0;
+        // Threads outside may need a worker that has not been started, until the runtime has ended.
+        let may_start = || !self.ending.has_ended() && self.idle.is_anyone_outside();
+        while is_alive() || may_start() {
+            let left = limit.map(|limit| limit.saturating_sub(clock::now() - begun));
+            if ending::is_left_to_calls(self) || left == Some(Duration::ZERO) {
+                return false;
+            }
+            self.closing_waits.park_timeout(left);
+        }
+        if limit.is_some() {
+            lock(&self.threads).clear();
+            return true;
+        }
         // Threads may still be started while others are waited for, until the runtime has ended.
         let next_thread = || lock(&self.threads).pop();
         while let Some(thread) = next_thread() {
@@ -344,21 +356,6 @@ impl RuntimeInner {
         }
         self.monitor.close();
         self.close_timers();
-        true
-    }
-
-    /// Waits until no worker runs any more, up to `limit`; returns whether that is so. Joins no thread: its thread-local
-    /// destructors may take longer; so may a hook that the monitor runs, which ends with the last owner of this.
-    fn leave_threads_after(&self, limit: Duration) -> bool {
-        let begun = clock::now();
-        // Acquire: sees what they did.
-        while self.alive.load(Ordering::Acquire) > 0 {
-            let Some(left) = limit.checked_sub(clock::now() - begun) else {
-                return false;
-            };
-            self.all_ended.park_timeout(left);
-        }
-        lock(&self.threads).clear();
         true
     }
 }

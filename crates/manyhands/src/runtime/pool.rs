@@ -99,6 +99,10 @@ impl Ends for RuntimeInner {
         });
     }
 
+    fn pass_calls_on(&self) {
+        self.pass_calls_on();
+    }
+
     fn discard_queued(&self, mut permit: RunPermit<'_>) {
         let mut is_any = true;
         while is_any {
@@ -117,6 +121,10 @@ impl Ends for RuntimeInner {
 
     fn unpark_all(&self) {
         self.all_slots().for_each(|slot| slot.parker.unpark());
+    }
+
+    fn unpark_closing(&self) {
+        self.closing_waits.unpark();
     }
 }
 

@@ -38,7 +38,7 @@ pub struct ShutdownReport {
     /// was shut down by one of its own workers.
     pub unfinished: Vec<UnfinishedWork>,
     /// Threads of workers that have not ended. Those that run nothing of `unfinished` are in a hook of the builder, or in the
-    /// destructor of a task that was dropped, or about to end.
+    /// destructor of a task that was dropped, or stay for the call of a thread outside, or are about to end.
     pub threads: usize,
 }
 

@@ -1,11 +1,15 @@
 //! Several closures at once.
 
-use crate::support::{Board, blow, message_of, on_each_runtime, on_runtime, panics_of, within};
+use crate::support::{
+    Board, blow, message_of, on_each_runtime, on_runtime, panics_of, receive, within,
+};
 use manyhands::Runtime;
 use manyhands::cancel::TokenSource;
 use manyhands::parallel::{self, Options};
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, mpsc};
+use std::thread;
+use std::time::Duration;
 
 #[test]
 fn any_number_of_closures_is_run_each_once() {
@@ -304,4 +308,91 @@ fn closures_may_wait_for_one_another_where_the_runtime_has_ended_in_a_join() {
         manyhands::join(end, || ());
         invoke_five(&options, Some(&Barrier::new(3)));
     });
+}
+
+/// The call of a thread outside is in progress when its runtime ends, and goes on with the help that it needs.
+#[test]
+fn closures_may_wait_for_one_another_in_a_call_that_goes_on_when_its_runtime_ends() {
+    let ends: [fn(Runtime); _] = [
+        drop,
+        |runtime| drop(runtime.shutdown_timeout_blocking(Duration::MAX)),
+        |runtime| drop(runtime.shutdown_background()),
+    ];
+    for (workers, end) in [1, 2].into_iter().flat_map(|n| ends.map(|end| (n, end))) {
+        within(60, move || {
+            let runtime = Runtime::builder().workers(workers).build().unwrap();
+            let handle = runtime.handle();
+            let (say, begun) = mpsc::channel();
+            let (let_go, gate) = mpsc::channel();
+            let outside = thread::spawn(move || {
+                let _entered = handle.enter();
+                manyhands::scope(|_| {
+                    say.send(()).unwrap();
+                    receive(&gate);
+                    invoke_five(&Options::new(), Some(&Barrier::new(3)));
+                });
+            });
+            receive(&begun);
+            end(runtime);
+            let_go.send(()).unwrap();
+            outside.join().unwrap();
+        });
+    }
+}
+
+/// The call has begun alone, in no place of the runtime, and is not opened yet when that ends.
+#[test]
+fn closures_may_wait_for_one_another_in_a_call_alone_when_its_runtime_ends() {
+    within(60, || {
+        for round in 0..40 {
+            let runtime = Runtime::builder().workers(1 + round % 2).build().unwrap();
+            let handle = runtime.handle();
+            let (say, begun) = mpsc::channel();
+            let outside = thread::spawn(move || {
+                let _entered = handle.enter();
+                let options = Options::new();
+                (0..300).for_each(|_| invoke_five(&options, None));
+                say.send(()).unwrap();
+                invoke_five(&options, Some(&Barrier::new(3)));
+            });
+            receive(&begun);
+            drop(runtime);
+            outside.join().unwrap();
+        }
+    });
+}
+
+/// Waits for [`invoke_five`] when it is dropped.
+struct Invokes(mpsc::Sender<()>);
+
+impl Drop for Invokes {
+    fn drop(&mut self) {
+        invoke_five(&Options::new(), Some(&Barrier::new(3)));
+        let _ = self.0.send(());
+    }
+}
+
+#[test]
+fn closures_may_wait_for_one_another_in_hooks_and_destructors_at_the_end_of_a_runtime() {
+    for workers in [1, 2] {
+        within(60, move || {
+            let (say, said) = mpsc::channel();
+            let in_hook = say.clone();
+            let builder = Runtime::builder().workers(workers);
+            let builder = builder.on_thread_stop(move |_| drop(Invokes(in_hook.clone())));
+            let runtime = builder.build().unwrap();
+            let handle = runtime.handle();
+            let (begin, begun) = mpsc::channel();
+            let waits = handle.spawn(async move {
+                let _invokes = Invokes(say);
+                begin.send(()).unwrap();
+                std::future::pending::<()>().await;
+            });
+            receive(&begun);
+            runtime.shutdown_blocking();
+            assert!(waits.join().is_err());
+            receive(&said);
+            receive(&said);
+        });
+    }
 }

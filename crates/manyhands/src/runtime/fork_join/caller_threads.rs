@@ -10,6 +10,7 @@
 use crate::job::Job;
 use crate::runtime::RuntimeInner;
 use crate::runtime::fork_join::unshared_calls::UnsharedCalls;
+use crate::runtime::worker::slot::OPEN_DEPTH;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::{Mutex, Padded, clock, fence, global, leak, lock, process};
 use std::cell::{Cell, RefCell};
@@ -142,7 +143,8 @@ pub(crate) fn set_runtime(runtime: *const RuntimeInner) {
 }
 
 impl RuntimeInner {
-    /// Monitor: opens calls that their threads have run alone since the last look. Returns whether there were any calls.
+    /// Monitor, or any thread when the runtime ends: opens calls that their threads have run alone since the last look, one of each
+    /// thread. Returns whether there were any calls.
     pub(crate) fn open_long_calls(&self) -> bool {
         let now = clock::ticks();
         let (mut is_active, mut has_opened) = (false, false);
@@ -159,6 +161,18 @@ impl RuntimeInner {
             self.wake_if_nobody_searches();
         }
         is_active
+    }
+
+    /// Any thread, when the runtime ends: watches no thread any more, and opens the calls that they run alone now. Who waits in one
+    /// for a part of it that has not begun would wait for ever.
+    pub(crate) fn pass_calls_on(&self) {
+        // Threads that have entered the runtime call in another one from now on, which does not know of them yet. None is watched
+        // anew, because the end has begun: F6.
+        self.unwatch_calls();
+        // What the first look has seen, each of the others opens one of, the outermost first.
+        for _ in 0..=OPEN_DEPTH {
+            self.open_long_calls();
+        }
     }
 
     /// Monitor, when it has switched itself off, or will sweep seldom, or any thread when the runtime ends: watches no thread any

@@ -189,6 +189,12 @@ impl Idle {
         self.counts.load(Ordering::SeqCst) == 0
     }
 
+    /// Whether an external thread takes part.
+    pub(crate) fn is_anyone_outside(&self) -> bool {
+        // SeqCst: I1; the runtime's end depends on it.
+        field(self.counts.load(Ordering::SeqCst), Activity::ExternalThread) > 0
+    }
+
     /// Whether every worker has announced sleep.
     pub(crate) fn is_nobody_awake(&self) -> bool {
         // SeqCst: I1; the runtime's end depends on it.

@@ -36,8 +36,8 @@ pub(crate) trait Pool {
     /// Makes the monitor look at the timers again.
     fn rouse_monitor(&self);
 
-    /// Ends the runtime if its end waited only for the count of awake workers (`ending.rs`, E2). A thread that
-    /// took back a raise of that count calls this.
+    /// Ends the runtime if its end waited only for the counts of running threads (`ending.rs`, E2). A thread that has lowered one,
+    /// or took back a raise, calls this.
     fn look_for_end(&self);
 }
 
@@ -125,6 +125,8 @@ pub(crate) fn use_room(pool: &impl Pool, next: CallerNext) {
 pub(crate) fn leave_external(pool: &impl Pool) {
     pool.idle().end(Activity::ExternalThread);
     use_room(pool, CallerNext::HasLeft);
+    // E2.
+    pool.look_for_end();
 }
 
 /// Running thread: is about to block. If work is visible, another worker takes its place at once. Ended by

@@ -72,7 +72,7 @@ impl RuntimeInner {
     fn thread_ends(&self) {
         // AcqRel: the closing thread sees what all threads did.
         if self.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.all_ended.unpark();
+            self.closing_waits.unpark();
         }
     }
 
