@@ -177,7 +177,8 @@ impl<'a, P, O, E: Ending> Query<'a, P, O, E> {
     /// in any order.
     ///
     /// The items of a block run one after the other, also in [`ExecutionMode::Parallel`]. So those of a query of more than
-    /// 1,024 items, or over an iterator of more than 256, must not wait for one another.
+    /// 1,024 items, or over an iterator of more than 256, must not wait for one another. Those of an
+    /// [`unbuffered`](crate::parallel::FromIter::unbuffered) iterator are each a block by itself.
     ///
     /// # Cost
     /// Fixed blocks instead of the query's usual ones, each with a partial result, which takes some nanoseconds. There are at

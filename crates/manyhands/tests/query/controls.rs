@@ -1,7 +1,7 @@
 //! The settings of a whole query: degree, runtime, execution mode, order, grouping.
 
 use crate::setting::Setting;
-use crate::support::{settings, wait_until, within_limit};
+use crate::support::{few_settings, settings, wait_until, within_limit};
 use manyhands::query::{ExecutionMode, Merge, prelude::*};
 use manyhands::{Runtime, cancel, parallel, task, time};
 use std::collections::HashSet;
@@ -214,6 +214,28 @@ fn deterministic_sums_over_iterators_are_those_of_leaves_that_grow() {
         assert_eq!(many.iter().sum::<usize>(), 100_000);
         assert!(many.iter().all(|len| *len <= 256));
         assert_eq!(many.iter().filter(|len| **len == 256).count(), 262);
+    });
+}
+
+#[test]
+fn a_deterministic_query_does_not_pull_ahead_at_an_unbuffered_iterator() {
+    within_limit(|| {
+        for setting in few_settings() {
+            let (pulled, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let ahead_max = AtomicUsize::new(0);
+            // The last leaves of another iterator of this length have several items.
+            let numbers = (0..600_usize).inspect(|_| {
+                let pulled = pulled.fetch_add(1, Ordering::SeqCst) + 1;
+                let ahead = pulled - ran.load(Ordering::SeqCst);
+                ahead_max.fetch_max(ahead, Ordering::SeqCst);
+            });
+            let items = parallel::from_iter(numbers).unbuffered().into_par_query();
+            let run = setting.set(items).inspect(|_| {
+                ran.fetch_add(1, Ordering::SeqCst);
+            });
+            assert_eq!(run.deterministic().sum::<usize>(), 600 * 599 / 2);
+            assert!(ahead_max.into_inner() <= setting.degree);
+        }
     });
 }
 

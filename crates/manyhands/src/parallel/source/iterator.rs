@@ -92,7 +92,8 @@ impl<I: Iterator<Item: Send> + Send> FromIter<I> {
     /// that must not depend on which runner ran which items.
     pub(crate) fn drive_leaves<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
         let _entered = plan.sharing.runtime.map(|runtime| runtime.enter());
-        Pull::new(Some(self.iterator)).observe(consumer, plan, (First::Share, Chunk::Leaf));
+        let leaf = Chunk::Leaf(self.chunk_max);
+        Pull::new(Some(self.iterator)).observe(consumer, plan, (First::Share, leaf));
     }
 }
 
@@ -111,8 +112,7 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
             (true, None | Some(2..)) => First::Share,
             _ => First::Probe,
         };
-        let chunk_max = u32::try_from(self.chunk_max).unwrap_or(u32::MAX);
-        let chunk = Chunk::UpTo(if at_once { 1 } else { chunk_max });
+        let chunk = Chunk::UpTo(if at_once { 1 } else { self.chunk_max });
         Pull::new(Some(self.iterator)).observe(consumer, plan, (first, chunk));
     }
 

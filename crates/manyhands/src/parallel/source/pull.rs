@@ -51,26 +51,26 @@ pub(super) enum First {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Chunk {
     /// One, then as many as take about as long as a block; this many at most.
-    UpTo(u32),
-    /// A leaf, whose length depends on its position alone.
-    Leaf,
+    UpTo(usize),
+    /// A leaf, whose length depends on its position alone; this many at most.
+    Leaf(usize),
 }
 
 impl Chunk {
     /// How many items are pulled at this position, where `size` would be right.
     fn at(self, position: u64, size: u64) -> usize {
-        let size = match self {
-            Self::UpTo(most) => size.min(most.into()),
-            Self::Leaf => (position / LEAVES_BEFORE).clamp(1, LEAF_LEN_MAX),
+        let (size, most) = match self {
+            Self::UpTo(most) => (size, most),
+            Self::Leaf(most) => ((position / LEAVES_BEFORE).clamp(1, LEAF_LEN_MAX), most),
         };
-        to_usize(size)
+        to_usize(size.min(most as u64))
     }
 
     /// The items of a part of so many.
     fn part_of(self, block: usize) -> usize {
         match self {
             Self::UpTo(_) => block.div_ceil(PARTS),
-            Self::Leaf => block,
+            Self::Leaf(_) => block,
         }
     }
 }
@@ -193,7 +193,7 @@ impl<I: Iterator> Pull<I> {
             let is_cut = || monitor_looks() >= cut_at;
             let done;
             // No leaf is empty.
-            if looks || chunks == Chunk::Leaf {
+            if looks || matches!(chunks, Chunk::Leaf(_)) {
                 let begun = clock::ticks();
                 chunk.extend(iterator.by_ref().take(block));
                 let taken = chunk.len();
