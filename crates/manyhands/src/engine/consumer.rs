@@ -19,6 +19,9 @@ pub trait Consumer<T>: Sync {
     /// What one runner keeps between its blocks.
     type Runner;
 
+    /// What decides where blocks begin and end.
+    const GROUPING: Grouping = Grouping::Any;
+
     /// Called before a runner consumes its first block.
     fn start(&self) -> Self::Runner;
 

@@ -4,7 +4,7 @@
 //! Not here: where leaves begin (`source/leaves.rs`, `source/iterator.rs`), and reductions that group as it happens
 //! (`reduce.rs`).
 
-use crate::engine::{Consumer, Watch};
+use crate::engine::{Consumer, Grouping, Watch};
 use crate::parallel::adjacent::{AdjacentRuns, Run, keep_joined, replace_all};
 use crate::parallel::reduce::Fold;
 use crate::sync::{Mutex, into_inner};
@@ -49,6 +49,8 @@ fn values_of<V>(runs: AdjacentRuns<Vec<V>>) -> impl Iterator<Item = V> {
 impl<T, F: Fold<T>, W: Watch> Consumer<T> for FoldingLeaves<'_, F, F::Value, W> {
     /// The leaves since it last handed over a run.
     type Runner = Option<Run<Vec<F::Value>>>;
+
+    const GROUPING: Grouping = Grouping::Fixed;
 
     fn start(&self) -> Self::Runner {
         None

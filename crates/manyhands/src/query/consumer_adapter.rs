@@ -2,7 +2,7 @@
 //!
 //! Not here: consumers that keep their items (`terminal/`, and the operators that gather).
 
-use crate::engine::Consumer;
+use crate::engine::{Consumer, Grouping};
 use std::ops::Range;
 
 /// How items are changed on their way to a consumer.
@@ -40,6 +40,8 @@ pub(crate) struct ConsumerAdapter<'a, C, A>(pub(crate) &'a mut C, pub(crate) &'a
 
 impl<T, A: AdaptItem<T>, C: Consumer<A::Output>> Consumer<T> for ConsumerAdapter<'_, C, A> {
     type Runner = C::Runner;
+
+    const GROUPING: Grouping = C::GROUPING;
 
     #[inline]
     fn start(&self) -> C::Runner {

@@ -73,7 +73,7 @@ impl<S: Indexed> Items<S> {
         let span = Span { source, start, len };
         let check = CancelCheck(run.ending);
         let mut bottom = ConsumerAdapter(consumer, &check);
-        match E::GROUPING {
+        match C::GROUPING {
             Grouping::Any => drive(&span, &mut bottom, &run.plan()),
             Grouping::Fixed => drive_leaves(&span, &bottom, &run.plan()),
         }

@@ -7,7 +7,7 @@ use futures::StreamExt as _;
 use manyhands::query::{self, ExecutionMode, Merge, Query, prelude::*};
 use manyhands::{Runtime, cancel, parallel, task};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Far more than any of these needs: an operator that takes this many would have continued for ever.
 const FAR: u64 = 20_000_000;
@@ -245,6 +245,35 @@ fn a_deterministic_search_looks_at_nothing_behind_a_match_of_a_lone_runner() {
             assert_eq!(failed, None);
             looked("collect");
         }
+    });
+}
+
+#[test]
+fn a_deterministic_search_ends_though_another_runner_is_far_behind_the_match() {
+    within_limit(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let is_ahead = AtomicBool::new(false);
+        let query = || {
+            is_ahead.store(false, Ordering::SeqCst);
+            let all = (0..u64::MAX).into_par_query().deterministic();
+            all.runtime(&runtime)
+                .execution_mode(ExecutionMode::Parallel)
+        };
+        let is_sought = |n: u64| {
+            if n > 10 {
+                is_ahead.store(true, Ordering::SeqCst);
+            } else if n == 10 {
+                wait_until("another runner is behind the match", || {
+                    is_ahead.load(Ordering::SeqCst)
+                });
+            }
+            n == 10
+        };
+        assert!(query().any(is_sought));
+        assert!(!query().all(|n| !is_sought(n)));
+        assert_eq!(query().find(|n| is_sought(*n)), Some(10));
+        assert_eq!(query().position(is_sought), Some(10));
+        assert_eq!(query().take_while(|n| !is_sought(*n)).sum::<u64>(), 45);
     });
 }
 

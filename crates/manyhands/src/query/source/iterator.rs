@@ -56,7 +56,7 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
             iterator,
             chunk_max: self.chunk_max,
         };
-        match E::GROUPING {
+        match C::GROUPING {
             Grouping::Any => feed.drive(&mut bottom, &run.plan(), None),
             Grouping::Fixed => feed.drive_leaves(&bottom, &run.plan()),
         }
