@@ -4,7 +4,7 @@
 //! two passes leave a small part of the slice.
 //!
 //! A round compares each remaining item at most twice. When all rounds together have passed over [`ROUNDS_WORTH`]
-//! slices, the standard library takes over. Its selection is linear for every comparison; so this one is too.
+//! slices, the standard library takes over. Its selection is linear for every total order; so this one is too.
 
 use crate::engine::Ending;
 use crate::parallel::Options;
