@@ -1,6 +1,6 @@
-//! Rule: only `sync/` names the standard library's atomics, locks, threads and thread-locals, and
-//! loom and manyhands-explore. What goes round that door is invisible to the models, and outlives a schedule. The values of
-//! `manyhands-analysis` need none of that.
+//! Rule: only `sync/` names the standard library's atomics, locks, threads and thread-locals, what it has for one system only,
+//! and loom, manyhands-explore and manyhands-system. What goes round that door is invisible to the models, and outlives a
+//! schedule. The values of `manyhands-analysis` need none of that.
 
 use std::sync::LazyLock;
 
@@ -16,6 +16,8 @@ const DOOR: &str = "sync";
 /// What has no door.
 const VALUES: &str = "crates/manyhands-analysis/src/";
 
+/// Where a path may begin that is looked at.
+const ROOTS: &str = "std core alloc loom manyhands_explore manyhands_system";
 /// Parts of `std::sync` that a model need not control.
 const FREE: &[&str] = &["Arc", "Weak", "OnceLock", "PoisonError"];
 /// Of thread-locals, also by the macro that is in scope everywhere.
@@ -29,7 +31,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             continue;
         }
         let code = source.shipped_code();
-        for root in ["std", "core", "alloc", "loom", "manyhands_explore"] {
+        for root in ROOTS.split(' ') {
             let named = paths_from(&code, root);
             let guarded = named.iter().filter(|named| is_guarded(named));
             findings.extend(guarded.map(|named| {
@@ -48,7 +50,8 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 
 fn is_guarded(named: &NamedPath) -> bool {
     match (named.part(0), named.part(1)) {
-        ("loom" | "manyhands_explore", _) | (_, "thread" | "thread_local" | "*" | "{") => true,
+        ("loom" | "manyhands_explore" | "manyhands_system", _)
+        | (_, "thread" | "thread_local" | "os" | "*" | "{") => true,
         (_, "sync") => !FREE.contains(&named.part(2)),
         _ => false,
     }
@@ -76,6 +79,8 @@ mod tests {
             "use std::sync::RwLock;",
             "use loom::thread;",
             "use manyhands_explore::Mutex;",
+            "use manyhands_system::clock;",
+            "use std::os::unix::net::UnixStream;",
             "use std::thread_local;",
             "thread_local! { static A: Cell<u32> = const { Cell::new(0) }; }",
             "#[cfg(not(test))]\nuse std::thread;",

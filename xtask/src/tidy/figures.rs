@@ -9,7 +9,7 @@ use regex::Regex;
 
 use super::finding::Finding;
 use super::source::pattern;
-use super::tree::{Tree, library_module};
+use super::tree::{LIBRARY, Tree, library_module};
 
 const HERE: &str = "xtask/src/tidy/figures.rs";
 /// The layers whose constants decide which thread runs what.
@@ -30,7 +30,7 @@ const FIGURES: &[Figure] = &[
     (
         "library, lines of code without comments and tests",
         |tree| lines_of(tree).sum(),
-        [34_630, 500, 33_000],
+        [34_000, 500, 33_000],
     ),
     (
         "library, longest file in lines, tests not counted",
@@ -39,13 +39,18 @@ const FIGURES: &[Figure] = &[
     ),
     (
         "unsafe blocks in the library",
-        |tree| unsafe_blocks(tree, |_| true),
-        [350, 10, 350],
+        |tree| unsafe_blocks(tree, LIBRARY),
+        [300, 10, 300],
     ),
     (
         "unsafe blocks in `task`",
-        |tree| unsafe_blocks(tree, |module| module == "task"),
+        |tree| unsafe_blocks(tree, "crates/manyhands/src/task/"),
         [120, 10, 120],
+    ),
+    (
+        "unsafe blocks in what the library asks of the system",
+        |tree| unsafe_blocks(tree, "crates/manyhands-system/src/"),
+        [50, 10, 50],
     ),
     (
         "numbers of the two policies that follow from no other",
@@ -108,9 +113,8 @@ fn lengths(tree: &Tree) -> impl Iterator<Item = usize> {
     tree.library().map(|(_, source)| source.shipped().count())
 }
 
-fn unsafe_blocks(tree: &Tree, is_counted: fn(&str) -> bool) -> usize {
-    let counted = |path: &str| library_module(path).is_some_and(is_counted);
-    let files = tree.library().filter(|(path, _)| counted(path));
+fn unsafe_blocks(tree: &Tree, folder: &str) -> usize {
+    let files = tree.sources().filter(|(path, _)| path.starts_with(folder));
     let blocks = files.map(|(_, source)| UNSAFE_BLOCK.find_iter(&source.shipped_code()).count());
     blocks.sum()
 }
@@ -172,8 +176,8 @@ mod tests {
         let text = "//! A file.\n\nconst A: u32 = 1;\nfn f() { unsafe { g() } }\n#[cfg(test)]\nmod tests {\n    fn t() {}\n}\n";
         let tree = Tree::of_library_file("task/x.rs", text);
         assert_eq!(lines_of(&tree).sum::<usize>(), 2);
-        assert_eq!(unsafe_blocks(&tree, |module| module == "task"), 1);
-        assert_eq!(unsafe_blocks(&tree, |module| module == "queue"), 0);
+        assert_eq!(unsafe_blocks(&tree, LIBRARY), 1);
+        assert_eq!(unsafe_blocks(&tree, "crates/manyhands/src/queue/"), 0);
         let tree = Tree::of(&[("xtask/src/x.rs", "1\n2\n"), ("peers/src/x.rs", "1\n")]);
         assert_eq!(in_all(&tree, "xtask/src/"), 2);
     }

@@ -4,7 +4,8 @@
 
 use crate::job::{catch, dispose};
 use crate::runtime::settings::Hook;
-use crate::runtime::{Runtime, RuntimeInner, Settings, Stall, current, topology};
+use crate::runtime::{Runtime, RuntimeInner, Settings, Stall, current};
+use crate::sync::usable_processors;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
@@ -262,7 +263,7 @@ impl RuntimeBuilder {
     }
 
     fn build_shared(self) -> Result<Arc<RuntimeInner>, BuildError> {
-        let workers = self.workers.unwrap_or_else(topology::default_workers);
+        let workers = self.workers.unwrap_or_else(usable_processors);
         let usual = || Settings::for_workers(workers).threads_max;
         let threads_max = self.threads_max.unwrap_or_else(usual);
         if workers == 0 {

@@ -15,9 +15,9 @@ use crate::runtime::fork_join::caller_threads;
 use crate::runtime::io::tokio_context::TokioContextGuard;
 use crate::runtime::{
     Activity, OccupiedSlot, RuntimeInner, Settings, SlotState, TokioContext, WorkerSlot,
-    refused_starts, topology, waking,
+    refused_starts, waking,
 };
-use crate::sync::{process, thread_state};
+use crate::sync::{process, thread_state, usable_processors};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::ptr;
@@ -175,7 +175,7 @@ pub(crate) static DEFAULT: OnceLock<Arc<RuntimeInner>> = OnceLock::new();
 
 /// The runtime that is used where no other is current.
 pub(crate) fn default_runtime() -> &'static RuntimeInner {
-    let new = || RuntimeInner::new(Settings::for_workers(topology::default_workers()));
+    let new = || RuntimeInner::new(Settings::for_workers(usable_processors()));
     DEFAULT.get_or_init(new)
 }
 

@@ -24,7 +24,6 @@ mod report;
 mod settings;
 pub(crate) mod simulator;
 pub(crate) mod sleep;
-mod topology;
 pub(crate) mod worker;
 
 pub use builder::{BuildError, RuntimeBuilder};

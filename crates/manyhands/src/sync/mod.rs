@@ -3,46 +3,25 @@
 //! Every other module takes its atomics, locks and threads from here, so that the protocol files can be
 //! compiled against loom's versions and explored exhaustively. Not here: any policy.
 
-#[cfg_attr(any(not(target_os = "linux"), miri, shuttle), path = "no_affinity.rs")]
-mod affinity;
 mod backoff;
 #[cfg(not(loom))]
 pub(crate) mod cell;
-#[cfg(not(shuttle))]
+#[cfg(all(test, not(any(loom, shuttle))))]
+#[path = "tests/own_clock.rs"]
 pub(crate) mod clock;
 pub(crate) mod fence;
-pub(crate) mod files;
 mod padded;
 mod park;
-#[cfg(all(feature = "inspect", unix))]
-pub(crate) mod peer;
 #[cfg(any(feature = "tokio", loom))]
 pub(crate) mod poller;
-mod prefetch;
 pub(crate) mod process;
-pub(crate) mod processor_load;
 #[cfg_attr(loom, path = "tests/provided_to_models.rs")]
 #[cfg_attr(shuttle, path = "tests/provided_to_explorations.rs")]
 mod provided;
 mod reactor;
 pub(crate) mod short_lock;
-#[cfg(feature = "inspect")]
-pub(crate) mod stack_copy;
-#[cfg(feature = "inspect")]
-#[cfg_attr(
-    not(all(
-        target_os = "linux",
-        target_pointer_width = "64",
-        any(target_arch = "x86_64", target_arch = "aarch64"),
-        not(miri)
-    )),
-    path = "no_stack_signal.rs"
-)]
-mod stack_signal;
 #[cfg(not(shuttle))]
 mod statics;
-#[cfg(not(shuttle))]
-pub(crate) mod thread_state;
 #[cfg(all(test, not(any(loom, shuttle))))]
 #[path = "tests/wait_until.rs"]
 mod wait_until;
@@ -53,17 +32,25 @@ mod wrapped_atomic;
 #[path = "tests/writers.rs"]
 pub(crate) mod writers;
 
-pub(crate) use affinity::allowed_cpus;
-#[cfg(all(target_os = "linux", not(any(shuttle, miri))))]
-pub(crate) use affinity::{CpuSet, current_cpu};
 pub(crate) use backoff::Backoff;
 #[cfg(all(test, loom))]
 pub(crate) use loom::cell;
 #[cfg(all(test, shuttle))]
 pub(crate) use manyhands_explore::{clock, global, leak, thread_state};
+#[cfg(not(any(shuttle, all(test, not(loom)))))]
+pub(crate) use manyhands_system::clock;
+#[cfg(feature = "inspect")]
+pub(crate) use manyhands_system::stack_copy;
+#[cfg(not(shuttle))]
+pub(crate) use manyhands_system::thread_state;
+pub(crate) use manyhands_system::{
+    CpuSet, current_cpu, prefetch_for_reading, prefetch_for_writing, processor_load,
+    usable_processors,
+};
+#[cfg(all(feature = "inspect", unix))]
+pub(crate) use manyhands_system::{memory_map, socket, user};
 pub(crate) use padded::Padded;
 pub(crate) use park::Parker;
-pub(crate) use prefetch::{prefetch_for_reading, prefetch_for_writing};
 pub(crate) use provided::{
     Condvar, Mutex, MutexGuard, OnceLock, atomic, counting, spin_loop, thread, thread_local,
 };

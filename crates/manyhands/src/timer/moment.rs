@@ -4,7 +4,7 @@
 //! or, in a simulation, its start; users may have instants from before it. A tick is a millisecond. A deadline is due at the first tick that is not before it, and a tick has come when it has
 //! passed altogether; so no timer fires early.
 //!
-//! Not here: the system's clock itself (`sync/clock.rs`).
+//! Not here: the system's clock itself (`clock` of `manyhands-system`).
 
 use crate::sync::clock;
 use std::time::{Duration, Instant};

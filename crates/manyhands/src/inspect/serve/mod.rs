@@ -3,7 +3,6 @@
 mod changes;
 mod poll_once;
 pub(crate) mod server;
-mod socket;
 mod stacks;
 #[expect(
     unsafe_code,

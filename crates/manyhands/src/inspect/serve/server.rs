@@ -3,23 +3,23 @@
 //! A connection gets one line about the program and then, for each request, lines that end with one that says so. See
 //! `docs/inspect-protocol.md`.
 //!
-//! Not here: the lines (the crate `manyhands-wire`), and where the socket is (`socket.rs`).
+//! Not here: the lines (the crate `manyhands-wire`), and where the socket is (`socket` of `manyhands-system`).
 
 use crate::inspect::serve::changes::SentOfProgram;
 use crate::inspect::serve::wire::{say, say_all};
-use crate::inspect::serve::{poll_once, socket, stacks};
+use crate::inspect::serve::{poll_once, stacks};
 use crate::inspect::take::{look_at_runtimes, tasks_that_wait_for_tasks};
 use crate::recording::enabled::loops::last_reports::{self as loop_reports, KeptReport};
 use crate::recording::enabled::waits::set_names;
 use crate::recording::{moment, opening, table};
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Mutex, clock, lock, peer, thread};
+use crate::sync::socket::{self, Listener, Stream};
+use crate::sync::{Mutex, clock, lock, thread, user};
 use manyhands_analysis::{
     Groups, Refused, Ring, StarvationLooks, TaskNumber, deadlocks, report_line,
 };
 use manyhands_wire::{End, Hello, Line, PROTOCOL, Request};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -114,7 +114,7 @@ fn start(run: impl FnOnce() + Send + 'static) -> io::Result<()> {
     clippy::disallowed_methods,
     reason = "nothing rests on it but the load of a failing system"
 )]
-fn accept(listener: &UnixListener) {
+fn accept(listener: &Listener) {
     let places = Arc::new(());
     loop {
         match listener.accept() {
@@ -126,7 +126,7 @@ fn accept(listener: &UnixListener) {
 }
 
 /// Serves a connection on a thread of its own, or closes it. Each has a place, and who accepts them has one.
-fn serve_connection(stream: UnixStream, place: Arc<()>) {
+fn serve_connection(stream: Stream, place: Arc<()>) {
     if Arc::strong_count(&place) > 1 + CONNECTIONS_MAX {
         let _ = stream.set_write_timeout(Some(SILENCE_LIMIT));
         let _ = say(&mut &stream, &Refused::BUSY.line());
@@ -136,7 +136,7 @@ fn serve_connection(stream: UnixStream, place: Arc<()>) {
     let _started = start(move || {
         let _place = place;
         // Whether it ended well does not matter to anybody here.
-        let _ = converse(&stream, |user| may_look(user, peer::own_user()));
+        let _ = converse(&stream, |other| may_look(other, user::own_user()));
     });
 }
 
@@ -146,11 +146,11 @@ fn may_look(user: u32, own: u32) -> bool {
 }
 
 /// Greets a client that may look, and answers its requests.
-fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Result<()> {
+fn converse(stream: &Stream, is_allowed: impl FnOnce(u32) -> bool) -> io::Result<()> {
     stream.set_read_timeout(Some(SILENCE_LIMIT))?;
     stream.set_write_timeout(Some(SILENCE_LIMIT))?;
     let mut answers = BufWriter::new(stream);
-    if !is_allowed(peer::user_of(stream)?) {
+    if !is_allowed(user::user_of(stream)?) {
         say(&mut answers, &Refused::FOREIGN.line())?;
         return answers.flush();
     }
@@ -165,14 +165,14 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
 }
 
 /// Answers requests until the other side is done, or says nothing for too long.
-fn answer_all(stream: &UnixStream, mut answers: BufWriter<impl Write>) -> io::Result<()> {
+fn answer_all(stream: &Stream, mut answers: BufWriter<impl Write>) -> io::Result<()> {
     let answered = answer_each(stream, &mut answers);
     // What the other side has not taken in its time is not offered again, as it would be where this is dropped.
     drop(answers.into_parts());
     answered
 }
 
-fn answer_each(stream: &UnixStream, answers: &mut impl Write) -> io::Result<()> {
+fn answer_each(stream: &Stream, answers: &mut impl Write) -> io::Result<()> {
     let mut requests = BufReader::new(stream);
     let mut memory = Memory::default();
     let mut line = Vec::new();

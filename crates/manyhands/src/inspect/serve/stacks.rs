@@ -5,12 +5,13 @@
 //! of the stack itself. That is what an unwinder follows, and what else lies on a stack may be nobody's business. Neither
 //! an unwinder nor a reader of symbols is needed here: the client has them.
 //!
-//! Not here: copying a stack (`stack_signal.rs`), and which of its words are passed on (`manyhands-analysis`). The lines are described in `docs/inspect-protocol.md`.
+//! Not here: copying a stack (`manyhands-system`), and which of its words are passed on (`manyhands-analysis`). The lines are described in `docs/inspect-protocol.md`.
 
 use crate::inspect::serve::poll_once::Polled;
 use crate::inspect::serve::wire::{say, say_all, task_line};
 use crate::recording::runtimes;
 use crate::sync::stack_copy::{self, NoCopies, NotCopied, StackCopy};
+use crate::sync::{memory_map, thread_state};
 use manyhands_analysis::{Refused, addresses, mappings};
 use manyhands_wire::{
     Code, End, Line, Mapping, Number, RawCopy, RawLeaf, RawStack, Registers, printable, word,
@@ -34,7 +35,7 @@ pub(super) fn send(answers: &mut impl Write) -> io::Result<()> {
                 runtime: runtime.number,
                 worker: worker.index,
                 thread: worker.thread,
-                name: printable(&name_of(worker.thread)),
+                name: printable(&thread_state::name(worker.thread)),
                 state: worker.state.clone(),
                 task_spawned_at: worker.task_spawned_at.clone(),
                 copy: raw(copy.as_ref(), &code.mappings),
@@ -76,10 +77,9 @@ pub(super) fn no_copies(because: NoCopies) -> Refused {
 
 /// No mappings where the system does not list them.
 fn code() -> Code {
-    let list = std::fs::read("/proc/self/maps").unwrap_or_default();
     Code {
         architecture: std::env::consts::ARCH.to_owned(),
-        mappings: mappings(&String::from_utf8_lossy(&list)),
+        mappings: mappings(&memory_map()),
     }
 }
 
@@ -103,10 +103,4 @@ fn raw(copy: Result<&StackCopy, &NotCopied>, code: &[Mapping]) -> RawCopy {
             ..RawCopy::default()
         },
     }
-}
-
-/// As the system knows it, cut to 15 bytes.
-fn name_of(thread: i32) -> String {
-    let name = std::fs::read(format!("/proc/self/task/{thread}/comm")).unwrap_or_default();
-    String::from_utf8_lossy(&name).trim_end().to_owned()
 }

@@ -3,7 +3,6 @@
 //! Not here: whether it sleeps (`sleep`), and calls that it helps with (`fork_join`).
 
 pub(crate) mod occupied_slot;
-#[cfg_attr(any(not(target_os = "linux"), miri, shuttle), path = "no_placement.rs")]
 mod placement;
 pub(crate) mod priority;
 pub(crate) mod refusal;

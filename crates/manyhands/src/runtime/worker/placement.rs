@@ -11,8 +11,8 @@
 //!
 //! A waker that polls sockets keeps no processor from anybody (see `unpark` in `pool.rs`).
 //!
-//! Only on Linux; elsewhere `no_placement.rs` does nothing. A worker's own mask is read once, after its start hook has
-//! run; a change made later from outside may be undone.
+//! Where the system does not say on which processor a thread runs, all of this does nothing. A worker's own mask is read once,
+//! after its start hook has run; a change made later from outside may be undone.
 
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{CpuSet, Mutex, current_cpu, lock, try_lock};
@@ -22,7 +22,7 @@ use crate::sync::{CpuSet, Mutex, current_cpu, lock, try_lock};
 pub(crate) struct Placement {
     /// The worker's thread and the processors it may use. A waker that holds the lock keeps the thread
     /// from ending, so that its number is not another's.
-    own: Mutex<Option<(libc::pid_t, CpuSet)>>,
+    own: Mutex<Option<(i32, CpuSet)>>,
     /// One past the processor it fell asleep on; 0 while it is awake.
     asleep_on: AtomicUsize,
     /// One past the processor of its last waker that looked; 0: none has since it fell asleep.
@@ -35,7 +35,7 @@ pub(crate) struct Placement {
 
 impl Placement {
     /// Worker: reads its mask, once it is as the user wants it.
-    pub(crate) fn begin(&self, thread: libc::pid_t) {
+    pub(crate) fn begin(&self, thread: i32) {
         *lock(&self.own) = CpuSet::of_thread(0).map(|mask| (thread, mask));
     }
 
@@ -46,10 +46,13 @@ impl Placement {
 
     /// Worker: is about to sleep.
     pub(crate) fn fall_asleep(&self) {
+        // A system says it always or never, so what begins here ends in `wake_up`.
+        let Some(here) = current_cpu() else {
+            return;
+        };
         // Relaxed, both: hints.
         self.woken_from.store(0, Ordering::Relaxed);
-        self.asleep_on
-            .store(current_cpu().map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
+        self.asleep_on.store(here + 1, Ordering::Relaxed);
     }
 
     /// Waker: keeps the worker off the processor that the waker needs itself, if others are free while `busy`
@@ -72,7 +75,7 @@ impl Placement {
             return;
         };
         let others = mask.without(here);
-        if others.len() >= busy && others.len() > 0 && others.assign_to_thread(thread) {
+        if others.count() >= busy && others.count() > 0 && others.assign_to_thread(thread) {
             // SeqCst, also below: one of both sees what the other has written. If the worker has woken by itself
             // meanwhile, then either it waits for this lock and restores its mask, or that is done here.
             self.narrowed.store(true, Ordering::SeqCst);
@@ -84,11 +87,13 @@ impl Placement {
 
     /// Worker: is awake. Notes whether the kernel has fetched it to its waker's processor, and may run everywhere again.
     pub(crate) fn wake_up(&self) {
+        let Some(here) = current_cpu() else {
+            return;
+        };
         // Relaxed, all: hints.
         let woken_from = self.woken_from.load(Ordering::Relaxed);
         let asleep_on = self.asleep_on.load(Ordering::Relaxed);
-        let here = current_cpu().map_or(0, |cpu| cpu + 1);
-        if here != 0 && here == woken_from && here != asleep_on {
+        if here + 1 == woken_from && woken_from != asleep_on {
             self.is_fetched.store(true, Ordering::Relaxed);
         }
         // SeqCst, both: see `steer_away`.
@@ -103,14 +108,14 @@ impl Placement {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux", not(any(miri, shuttle))))]
 mod tests {
     use super::Placement;
-    use crate::sync::{CpuSet, current_cpu};
+    use crate::sync::{CpuSet, current_cpu, thread_state};
 
     fn processors_allowed() -> Vec<usize> {
         let all = CpuSet::of_thread(0).expect("Linux has masks");
-        let holds = |&cpu: &usize| all.without(cpu).len() < all.len();
+        let holds = |&cpu: &usize| all.without(cpu).count() < all.count();
         (0..CPUS_MAX).filter(holds).collect()
     }
 
@@ -150,17 +155,20 @@ mod tests {
             return;
         };
         let everywhere = CpuSet::of_thread(0).expect("Linux has masks");
-        // SAFETY: takes nothing, returns a number.
-        let thread = unsafe { libc::gettid() };
+        let thread = thread_state::number(thread_state::current_thread());
         let placement = Placement::default();
         placement.begin(thread);
         let before = wake(&placement, everywhere, there, here);
-        assert_eq!(before.without(here).len(), 0, "the waker has kept it off");
+        assert_eq!(before.without(here).count(), 0, "the waker has kept it off");
         let after = wake(&placement, everywhere, there, here);
-        assert_eq!(after.len(), everywhere.len() - 1);
-        assert_eq!(after.without(here).len(), after.len(), "not kept off");
+        assert_eq!(after.count(), everywhere.count() - 1);
+        assert_eq!(after.without(here).count(), after.count(), "not kept off");
         let awake = CpuSet::of_thread(0).expect("Linux has masks");
-        assert_eq!(awake.len(), everywhere.len(), "it may run everywhere again");
+        assert_eq!(
+            awake.count(),
+            everywhere.count(),
+            "it may run everywhere again"
+        );
     }
 
     const CPUS_MAX: usize = 1_024;

@@ -122,7 +122,7 @@ impl WorkerSlot {
         Some(unsafe { OccupiedSlot::shared(slot) })
     }
 
-    /// Occupies the slot for the calling thread, which has this name (`sync/thread_state.rs`) and runs from now on; returns what
+    /// Occupies the slot for the calling thread, which has this name (`thread_state` of `manyhands-system`) and runs from now on; returns what
     /// only its occupant may use. If it is no worker, its call begins.
     ///
     /// # Safety
@@ -268,7 +268,7 @@ impl WorkerSlot {
         ][occupant as usize]
     }
 
-    /// The name of the occupant's thread (`sync/thread_state.rs`), or 0.
+    /// The name of the occupant's thread (`thread_state` of `manyhands-system`), or 0.
     pub(crate) fn thread(&self) -> u64 {
         // Relaxed: the name stands alone.
         self.thread.load(Ordering::Relaxed)

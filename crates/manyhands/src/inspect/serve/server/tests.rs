@@ -1,19 +1,19 @@
 //! Tests of `server.rs`.
 
 use super::{
-    CONNECTIONS_MAX, REQUEST_BYTES_MAX, SILENCE_LIMIT, answer_all, converse, may_look, serve_at,
+    CONNECTIONS_MAX, REQUEST_BYTES_MAX, SILENCE_LIMIT, Stream, answer_all, converse, may_look,
+    serve_at,
 };
 use manyhands_wire::{End, Hello, Line};
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Write};
 use std::net::Shutdown;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 /// What a connection says to these bytes, after which this end says nothing more.
 fn answers(request: &[u8], is_allowed: bool) -> Vec<String> {
-    let (here, there) = UnixStream::pair().unwrap();
+    let (here, there) = Stream::pair().unwrap();
     let server = thread::spawn(move || drop(converse(&there, |_| is_allowed)));
     here.set_read_timeout(Some(Duration::from_secs(60)))
         .unwrap();
@@ -116,7 +116,7 @@ fn a_poll_is_refused_where_the_program_has_not_allowed_it_and_is_asked_for_by_a_
 
 #[test]
 fn a_client_that_stays_and_says_nothing_is_left_when_its_time_is_over() {
-    let (_client, stream) = UnixStream::pair().unwrap();
+    let (_client, stream) = Stream::pair().unwrap();
     converse(&stream, |_| false).unwrap();
     let limits = [stream.read_timeout(), stream.write_timeout()].map(Result::unwrap);
     assert_eq!(limits, [Some(SILENCE_LIMIT); 2]);
@@ -143,7 +143,7 @@ impl Write for TakesNothing<'_> {
 
 #[test]
 fn a_client_that_takes_nothing_is_left_when_its_time_is_over_once() {
-    let (client, stream) = UnixStream::pair().unwrap();
+    let (client, stream) = Stream::pair().unwrap();
     (&client).write_all(b"{}\n").unwrap();
     let mut offered = 0;
     let ended = answer_all(&stream, BufWriter::new(TakesNothing(&mut offered)));
@@ -152,8 +152,8 @@ fn a_client_that_takes_nothing_is_left_when_its_time_is_over_once() {
 }
 
 /// The first line of a new connection there.
-fn first_line(path: &Path) -> (UnixStream, String) {
-    let stream = UnixStream::connect(path).unwrap();
+fn first_line(path: &Path) -> (Stream, String) {
+    let stream = Stream::connect(path).unwrap();
     let limit = Some(Duration::from_secs(60));
     stream.set_read_timeout(limit).unwrap();
     let mut line = String::new();

@@ -2,8 +2,8 @@
 //! their own.
 
 use super::{SIGNAL, copy_of, note_own_stack, prepare};
-use crate::sync::clock;
-use crate::sync::stack_copy::{NotCopied, StackCopy};
+use crate::clock;
+use crate::stack_copy::{NotCopied, StackCopy};
 use std::ffi::{c_int, c_void};
 use std::hint::black_box;
 use std::mem::MaybeUninit;

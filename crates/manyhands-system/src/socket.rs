@@ -1,17 +1,17 @@
-//! The socket's place in the file system: a folder that only its user may enter.
+//! A socket of this process for others of the same user: its place in the file system is a folder that only its user may enter.
 //!
-//! Not here: what is said over it (`server.rs`).
+//! Not here: whose the other end is (`user.rs`), and what is said.
 
+use crate::user::own_user;
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::os::unix::net::UnixDatagram;
+pub use std::os::unix::net::{UnixListener as Listener, UnixStream as Stream};
 use std::path::{Path, PathBuf};
 
-use crate::sync::peer;
-
 /// Where the socket of the process `process` is if nothing else was asked for.
-pub(super) fn default_path(process: u32) -> PathBuf {
+pub fn default_path(process: u32) -> PathBuf {
     folder(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from))
         .join(format!("{process}.{EXTENSION}"))
 }
@@ -19,13 +19,16 @@ pub(super) fn default_path(process: u32) -> PathBuf {
 fn folder(runtime_folder: Option<PathBuf>) -> PathBuf {
     match runtime_folder {
         Some(folder) if folder.is_absolute() => folder.join("manyhands"),
-        _ => std::env::temp_dir().join(format!("manyhands-{}", peer::own_user())),
+        _ => std::env::temp_dir().join(format!("manyhands-{}", own_user())),
     }
 }
 
 /// Makes the folder of `path`, or checks that it is a folder of this user's that no other may enter. Removes the
 /// sockets of processes that have ended from it.
-pub(super) fn prepare_folder(path: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// If it is another folder, and those of the system.
+pub fn prepare_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -40,7 +43,7 @@ pub(super) fn prepare_folder(path: &Path) -> io::Result<()> {
 fn check_folder(folder: &Path) -> io::Result<()> {
     // Not followed: another user may have put a link there.
     let found = fs::symlink_metadata(folder)?;
-    if found.is_dir() && found.uid() == peer::own_user() && found.mode() & 0o077 == 0 {
+    if found.is_dir() && found.uid() == own_user() && found.mode() & 0o077 == 0 {
         return Ok(());
     }
     Err(io::Error::new(
@@ -74,8 +77,11 @@ fn is_stale(path: &Path) -> bool {
 }
 
 /// Listens at `path`, which only this user may open.
-pub(super) fn bind(path: &Path) -> io::Result<UnixListener> {
-    let listener = UnixListener::bind(path)?;
+///
+/// # Errors
+/// Those of the system.
+pub fn bind(path: &Path) -> io::Result<Listener> {
+    let listener = Listener::bind(path)?;
     fs::set_permissions(path, Permissions::from_mode(0o600))?;
     Ok(listener)
 }

@@ -9,17 +9,13 @@
 //!
 //! Unsafe: reading the time-stamp counter is an intrinsic.
 
-use crate::sync::counting::{AtomicU64, Ordering};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// The tick counter now.
 #[inline]
-pub(crate) fn ticks() -> u64 {
-    #[cfg(all(test, not(loom)))]
-    if let Some(ticks) = own_clock::ticks() {
-        return ticks;
-    }
+pub fn ticks() -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: the instruction exists on every x86-64 processor and touches no memory.
     return unsafe { core::arch::x86_64::_rdtsc() };
@@ -29,14 +25,13 @@ pub(crate) fn ticks() -> u64 {
 
 /// Ticks in `nanos` nanoseconds, by the latest calibration.
 #[inline]
-pub(crate) fn ticks_in(nanos: u64) -> u64 {
+pub fn ticks_in(nanos: u64) -> u64 {
     // Relaxed: a stale calibration is a slightly worse guess.
     (nanos * TICKS_PER_1024_NANOS.load(Ordering::Relaxed)) >> 10
 }
 
 /// Nanoseconds in `ticks` ticks, by the latest calibration.
-#[cfg(feature = "inspect")]
-pub(crate) fn nanos_in(ticks: u64) -> u64 {
+pub fn nanos_in(ticks: u64) -> u64 {
     // Relaxed: as above.
     let ratio = TICKS_PER_1024_NANOS.load(Ordering::Relaxed);
     let nanos = (u128::from(ticks) << 10) / u128::from(ratio);
@@ -48,19 +43,19 @@ pub(crate) fn nanos_in(ticks: u64) -> u64 {
     clippy::disallowed_methods,
     reason = "the one place that reads the clock"
 )]
-pub(crate) fn now() -> Instant {
+pub fn now() -> Instant {
     Instant::now()
 }
 
 /// When this process first read the clock; no reading here is earlier.
-pub(crate) fn first() -> Instant {
+pub fn first() -> Instant {
     ORIGIN.0
 }
 
 /// Compares ticks with the system clock since the first call and stores the ratio.
 ///
 /// The monitor calls this periodically; the longer the time since the first call, the better the ratio.
-pub(crate) fn calibrate() {
+pub fn calibrate() {
     let (first_instant, first_ticks) = *ORIGIN;
     let elapsed = now().duration_since(first_instant);
     if elapsed < CALIBRATION_MIN {
@@ -90,47 +85,7 @@ static TICKS_PER_1024_NANOS: AtomicU64 = AtomicU64::new(if HAS_COUNTER { 2560 } 
 
 const HAS_COUNTER: bool = cfg!(all(target_arch = "x86_64", not(miri)));
 
-#[cfg(all(test, not(loom)))]
-pub(crate) use own_clock::OwnClock;
-
-/// A tick counter that one thread reads in place of the real one, so that what is decided by measured times does not depend on
-/// the machine.
-#[cfg(all(test, not(loom)))]
-mod own_clock {
-    use std::cell::Cell;
-
-    thread_local! {
-        static NOW: Cell<Option<u64>> = const { Cell::new(None) };
-    }
-
-    pub(super) fn ticks() -> Option<u64> {
-        NOW.get()
-    }
-
-    /// Until this is dropped, the counter of the thread that began it stands still but for [`advance`](Self::advance).
-    #[derive(Debug)]
-    pub(crate) struct OwnClock(());
-
-    impl OwnClock {
-        pub(crate) fn begin() -> Self {
-            NOW.set(Some(super::ticks()));
-            Self(())
-        }
-
-        /// On the thread that began it.
-        pub(crate) fn advance(&self, nanos: u64) {
-            NOW.set(NOW.get().map(|now| now + super::ticks_in(nanos)));
-        }
-    }
-
-    impl Drop for OwnClock {
-        fn drop(&mut self) {
-            NOW.set(None);
-        }
-    }
-}
-
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::{calibrate, now, ticks, ticks_in};
     use std::time::Duration;

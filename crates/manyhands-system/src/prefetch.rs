@@ -5,7 +5,7 @@
 /// Prefetches the line of `place`, to be read soon. Does nothing if the processor has no such
 /// instruction.
 #[inline]
-pub(crate) fn prefetch_for_reading<T>(place: *const T) {
+pub fn prefetch_for_reading<T>(place: *const T) {
     // `_MM_HINT_T0`.
     prefetch::<3, T>(place);
 }
@@ -13,7 +13,7 @@ pub(crate) fn prefetch_for_reading<T>(place: *const T) {
 /// Prefetches the line of `place`, to be written soon. Does nothing if the processor has no
 /// such instruction.
 #[inline]
-pub(crate) fn prefetch_for_writing<T>(place: *const T) {
+pub fn prefetch_for_writing<T>(place: *const T) {
     // `_MM_HINT_ET0`.
     prefetch::<7, T>(place);
 }

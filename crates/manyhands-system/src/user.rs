@@ -2,18 +2,21 @@
 //!
 //! Unsafe: calls of the C library.
 
+use crate::socket::Stream;
 use std::io;
-use std::os::unix::net::UnixStream;
 
 /// The user as whom this process acts.
-pub(crate) fn own_user() -> u32 {
+pub fn own_user() -> u32 {
     // SAFETY: takes nothing and cannot fail.
     unsafe { libc::geteuid() }
 }
 
 /// The user of the process that has connected, as it was when it did.
+///
+/// # Errors
+/// Those of the system.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) fn user_of(stream: &UnixStream) -> io::Result<u32> {
+pub fn user_of(stream: &Stream) -> io::Result<u32> {
     use std::os::fd::AsRawFd;
 
     let mut credentials = libc::ucred {
@@ -22,7 +25,7 @@ pub(crate) fn user_of(stream: &UnixStream) -> io::Result<u32> {
         gid: u32::MAX,
     };
     let size = size_of::<libc::ucred>();
-    let mut len = libc::socklen_t::try_from(size).expect("a few bytes");
+    let mut len = libc::socklen_t::try_from(size).unwrap_or(0);
     // SAFETY: the descriptor is open, and the pointers are to locals of the size that is passed.
     let failed = unsafe {
         libc::getsockopt(
@@ -41,8 +44,11 @@ pub(crate) fn user_of(stream: &UnixStream) -> io::Result<u32> {
 }
 
 /// The user of the process that has connected, as it was when it did.
+///
+/// # Errors
+/// Those of the system.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(crate) fn user_of(stream: &UnixStream) -> io::Result<u32> {
+pub fn user_of(stream: &Stream) -> io::Result<u32> {
     use std::os::fd::AsRawFd;
 
     let (mut user, mut group) = (u32::MAX, u32::MAX);

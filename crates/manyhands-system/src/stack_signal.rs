@@ -26,18 +26,19 @@
 //!
 //! Unsafe: a signal handler, the stack of what it has interrupted, and calls of the C library.
 
-use crate::sync::stack_copy::{NoCopies, NotCopied, Registers, StackCopy};
-use crate::sync::{Mutex, clock, lock, thread};
+use crate::clock;
+use crate::stack_copy::{NoCopies, NotCopied, Registers, StackCopy};
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
-// Not the atomics that note writes in unit tests: they allocate, which a handler must not.
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Notes where the calling thread's stack is. Of a thread that has not called this only the registers are copied.
-pub(crate) fn note_own_stack() {
+pub fn note_own_stack() {
     let Some((low, high)) = own_stack() else {
         return;
     };
@@ -48,8 +49,11 @@ pub(crate) fn note_own_stack() {
 }
 
 /// Asks the thread of this process with this number for a copy. Takes at most half a second, mostly some microseconds.
-pub(crate) fn copy_of(thread: i32) -> Result<StackCopy, NotCopied> {
-    let _asking = lock(&ASKING);
+///
+/// # Errors
+/// If the thread has ended, or does not answer.
+pub fn copy_of(thread: i32) -> Result<StackCopy, NotCopied> {
+    let _asking = begin_asking();
     let thread = u64::from(thread.cast_unsigned());
     let deadline = clock::now() + ANSWER_LIMIT;
     // An answer may have come too late. Acquire: what was copied then comes before what the next handler copies.
@@ -92,14 +96,20 @@ pub(crate) fn copy_of(thread: i32) -> Result<StackCopy, NotCopied> {
 }
 
 /// A copy of the calling thread's own.
-pub(crate) fn copy_of_own() -> Result<StackCopy, NotCopied> {
+///
+/// # Errors
+/// As of [`copy_of`].
+pub fn copy_of_own() -> Result<StackCopy, NotCopied> {
     // SAFETY: takes nothing, returns a number.
     copy_of(unsafe { libc::gettid() })
 }
 
 /// Handles the signal from now on, for as long as the process lives, unless the program does.
-pub(crate) fn prepare() -> Result<(), NoCopies> {
-    let _asking = lock(&ASKING);
+///
+/// # Errors
+/// If the program does, or the system does not let it.
+pub fn prepare() -> Result<(), NoCopies> {
+    let _asking = begin_asking();
     let handler = copy_own_stack as extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
     let handler = handler as libc::sighandler_t;
     let handled_by = |found: &libc::sigaction| match found.sa_sigaction {
@@ -124,6 +134,11 @@ pub(crate) fn prepare() -> Result<(), NoCopies> {
         return Err(NoCopies::SignalInUse);
     }
     Ok(())
+}
+
+/// Nobody panics who holds the lock, so poison carries no information.
+fn begin_asking() -> MutexGuard<'static, ()> {
+    ASKING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sets what is done at the signal, if anything is given; returns what was done before.
@@ -344,7 +359,7 @@ static REQUEST: AtomicU64 = AtomicU64::new(FREE);
 static ASKING: Mutex<()> = Mutex::new(());
 
 // A handler reads them: without a destructor, and with a constant for a beginning, they are plain words of the thread.
-std::thread_local! {
+thread_local! {
     /// 0 if it is not known.
     static OWN_STACK_LOW: Cell<u64> = const { Cell::new(0) };
     static OWN_STACK_HIGH: Cell<u64> = const { Cell::new(0) };

@@ -5,15 +5,18 @@
 //!
 //! Unsafe: calls of the C library.
 
+use crate::files;
+use std::path::Path;
+
 /// Names a thread of this process to the functions below. 0 names none. Nothing is called when a thread ends, so a name must
 /// not hold a resource.
 ///
 /// On Linux the lower half is its processor-time clock, the upper half its number in `/proc`.
-pub(crate) type ThreadName = u64;
+pub type ThreadName = u64;
 
 /// Names the calling thread.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) fn current_thread() -> ThreadName {
+pub fn current_thread() -> ThreadName {
     // SAFETY: takes nothing, returns a handle of the calling thread.
     let thread = unsafe { libc::pthread_self() };
     let mut clock: libc::clockid_t = 0;
@@ -28,13 +31,19 @@ pub(crate) fn current_thread() -> ThreadName {
 }
 
 /// The system's number of a thread.
-pub(crate) fn number(thread: ThreadName) -> i32 {
+pub fn number(thread: ThreadName) -> i32 {
     i32::try_from(thread >> 32).unwrap_or(0)
+}
+
+/// The name of the thread with this number, as the system knows it, cut to 15 bytes; empty if it does not say.
+pub fn name(number: i32) -> String {
+    let path = format!("/proc/self/task/{number}/comm");
+    files::lossy(Path::new(&path)).trim_end().to_owned()
 }
 
 /// Nanoseconds that a thread has spent on a processor. `None` once it has ended.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) fn cpu_nanos(thread: ThreadName) -> Option<u64> {
+pub fn cpu_nanos(thread: ThreadName) -> Option<u64> {
     let clock = u32::try_from(thread & u64::from(u32::MAX))
         .ok()
         .filter(|&clock| clock != 0)?;
@@ -54,7 +63,7 @@ pub(crate) fn cpu_nanos(thread: ThreadName) -> Option<u64> {
 
 /// What a thread does, as the system's scheduler sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Activity {
+pub enum Activity {
     /// It runs, or waits for a processor.
     Runnable,
     /// It sleeps in the kernel.
@@ -63,7 +72,7 @@ pub(crate) enum Activity {
 
 /// Whether a thread sleeps in the kernel, rather than running or waiting for a processor.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) fn activity(thread: ThreadName) -> Option<Activity> {
+pub fn activity(thread: ThreadName) -> Option<Activity> {
     use std::io::Read;
     let path = format!("/proc/self/task/{}/stat", thread >> 32);
     let mut start = [0; STAT_START_LEN];
@@ -84,7 +93,7 @@ const STAT_START_LEN: usize = 64;
 /// Makes timed sleeps of the calling thread end within microseconds of their time, instead of the 50 that
 /// the system otherwise allows.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) fn wake_on_time() {
+pub fn wake_on_time() {
     let slack_nanos: libc::c_ulong = 1_000;
     // SAFETY: sets a number of the calling thread; if that fails, sleeps last a little longer.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_nanos) };
@@ -92,25 +101,25 @@ pub(crate) fn wake_on_time() {
 
 /// Names the calling thread.
 #[cfg(not(all(target_os = "linux", not(miri))))]
-pub(crate) fn current_thread() -> ThreadName {
+pub fn current_thread() -> ThreadName {
     0
 }
 
 /// Nanoseconds that a thread has spent on a processor.
 #[cfg(not(all(target_os = "linux", not(miri))))]
-pub(crate) fn cpu_nanos(_thread: ThreadName) -> Option<u64> {
+pub fn cpu_nanos(_thread: ThreadName) -> Option<u64> {
     None
 }
 
 /// What a thread does, as the system's scheduler sees it.
 #[cfg(not(all(target_os = "linux", not(miri))))]
-pub(crate) fn activity(_thread: ThreadName) -> Option<Activity> {
+pub fn activity(_thread: ThreadName) -> Option<Activity> {
     None
 }
 
 /// Timed sleeps keep the system's default.
 #[cfg(not(all(target_os = "linux", not(miri))))]
-pub(crate) fn wake_on_time() {}
+pub fn wake_on_time() {}
 
 #[cfg(all(test, target_os = "linux", not(any(loom, miri))))]
 mod tests {
@@ -140,10 +149,10 @@ mod tests {
             gate.recv().unwrap();
         });
         let sleeper_name = name.recv().unwrap();
-        let deadline = crate::sync::clock::now() + std::time::Duration::from_secs(10);
+        let deadline = crate::clock::now() + std::time::Duration::from_secs(10);
         while activity(sleeper_name) != Some(Activity::Asleep) {
             assert!(
-                crate::sync::clock::now() < deadline,
+                crate::clock::now() < deadline,
                 "the thread never falls asleep"
             );
         }

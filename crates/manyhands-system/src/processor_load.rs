@@ -1,12 +1,12 @@
 //! How busy the machine's processors are, with all its programs, as far as the system reports it.
 
-use crate::sync::files;
+use crate::files;
 use std::path::Path;
 use std::sync::OnceLock;
 
 /// Whether a thread that became runnable now would find no free processor besides the calling one. False
 /// if the system does not report it.
-pub(crate) fn all_are_taken() -> bool {
+pub fn all_are_taken() -> bool {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     // Once it is known: a file that cannot be read now may be later.
     let known = PROCESSORS.get().copied();

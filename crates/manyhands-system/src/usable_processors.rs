@@ -1,14 +1,15 @@
-//! The default number of workers: how many threads this process should run at once.
+//! How many threads this process should run at once, which is the default number of workers.
 //!
 //! That is the smaller of the affinity mask and the cgroup's CPU quota, rounded up; at least one. A quota of a group above that
 //! of this process holds for it, too.
 
-use crate::sync::{allowed_cpus, files};
+use crate::affinity::allowed_cpus;
+use crate::files;
 use std::iter;
 use std::path::{Path, PathBuf};
 
-/// How many workers a runtime has by default.
-pub(crate) fn default_workers() -> usize {
+/// The number of processors that this process may use at once, as far as the system says so, and at least one.
+pub fn usable_processors() -> usize {
     let cpus = allowed_cpus().unwrap_or(1);
     quota(&files::read).unwrap_or(cpus).min(cpus).max(1)
 }
@@ -60,7 +61,7 @@ const MOUNT: &str = "/sys/fs/cgroup";
 
 #[cfg(test)]
 mod tests {
-    use super::{default_workers, quota};
+    use super::{quota, usable_processors};
     use std::collections::HashMap;
     use std::path::Path;
 
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_always_a_worker() {
-        assert!(default_workers() >= 1);
+    fn there_is_always_one() {
+        assert!(usable_processors() >= 1);
     }
 }
