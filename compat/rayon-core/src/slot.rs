@@ -21,7 +21,7 @@ use crate::job::{Awaited, JobRef, Place};
 use crate::park::Parker;
 use crate::sleep::{SlotState, State};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Injector, Mutex, Ordering, Steal, Stealer};
-use manyhands::facade::ThreadName;
+use manyhands_system::thread_state::{self, Activity, ThreadName};
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 
@@ -106,8 +106,7 @@ impl Slot {
     /// Names the thread in the slot, or says that there is none.
     pub(crate) fn set_thread(&self, thread: Option<ThreadName>) {
         // Relaxed: the name stands alone.
-        self.thread
-            .store(thread.map_or(0, ThreadName::to_bits), Ordering::Relaxed);
+        self.thread.store(thread.unwrap_or(0), Ordering::Relaxed);
     }
 
     /// Whether the thread in the slot has work, and sleeps in it. Where the system does not say, it may.
@@ -116,7 +115,7 @@ impl Slot {
         let thread = self.thread.load(Ordering::Relaxed);
         thread != 0
             && self.state.is(State::Awake)
-            && ThreadName::from_bits(thread).is_asleep().unwrap_or(true)
+            && thread_state::activity(thread).is_none_or(|activity| activity == Activity::Asleep)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::search::{Search, Searched};
 use crate::sleep::State;
 use crate::slot::Slot;
 use crate::sync::{Deque, SEARCHES};
-use manyhands::facade::ThreadName;
+use manyhands_system::thread_state::{ThreadName, current_thread};
 use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(crate) struct WorkerThread {
 
 thread_local! {
     static CURRENT: Cell<*const WorkerThread> = const { Cell::new(ptr::null()) };
-    static THREAD: ThreadName = ThreadName::current();
+    static THREAD: ThreadName = current_thread();
 }
 
 /// A thread's time in a slot.

@@ -1,6 +1,6 @@
 //! Waiting threads sleep while they have nothing to run, and what they may not run wakes another one.
 
-use manyhands::facade::ThreadName;
+use manyhands_system::thread_state::{Activity, ThreadName, activity, current_thread};
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -27,14 +27,14 @@ fn spin_until(holds: impl Fn() -> bool) {
 
 /// Whether the thread sleeps. Where the system does not say, it may.
 fn sleeps(thread: ThreadName) -> bool {
-    thread.is_asleep().unwrap_or(true)
+    activity(thread).is_none_or(|activity| activity == Activity::Asleep)
 }
 
 #[test]
 fn the_only_thread_of_a_pool_sleeps_while_it_waits_for_another_pool() {
     let (waiting, busy) = (pool(1), pool(1));
     waiting.install(|| {
-        let waiter = ThreadName::current();
+        let waiter = current_thread();
         busy.install(|| spin_until(|| sleeps(waiter)));
     });
 }
@@ -45,10 +45,10 @@ fn the_only_thread_of_a_pool_sleeps_while_it_waits_for_another_pool() {
 #[test]
 fn an_idle_thread_comes_for_a_closure_that_its_waiter_may_not_run_now() {
     let pool = pool(3);
-    let threads = pool.broadcast(|_| ThreadName::current());
+    let threads = pool.broadcast(|_| current_thread());
     let (is_stolen, has_run) = (AtomicBool::new(false), AtomicBool::new(false));
     let others_sleep = || {
-        let here = ThreadName::current();
+        let here = current_thread();
         let mut others = threads.iter().filter(|thread| **thread != here);
         others.all(|thread| sleeps(*thread))
     };

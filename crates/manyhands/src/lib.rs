@@ -265,10 +265,6 @@ pub mod query;
 #[cfg(not(loom))]
 pub mod diagnostics;
 
-#[cfg(not(loom))]
-#[doc(hidden)]
-pub mod facade;
-
 #[cfg(all(test, loom))]
 #[expect(unsafe_code, reason = "pointers, as in the runtime")]
 mod models;

@@ -8,7 +8,7 @@ use super::tree::{LIBRARY, Tree};
 const LAYERS: &str = "\
 sync integrations::tracing_events probe call_site priority recording queue job timer integrations::tokio_driver
 first_runtime runtime task integrations::futures_spawner cancel channel time integrations::hyper_runtime simulation
-engine parallel query inspect diagnostics facade";
+engine parallel query inspect diagnostics";
 
 /// Its modules are layers of their own: each stands where what it ties together needs it.
 const SPLIT: &str = "integrations";

@@ -71,15 +71,13 @@ fn put_core(original: &Path, to: &Path) -> Result<()> {
     workspace::write(to.join("Cargo.toml"), test_manifest(&facade)?)
 }
 
-/// The façade's manifest, with the library's path made absolute and what the tests depend on.
+/// The façade's manifest, with the paths of our crates made absolute and what the tests depend on.
 fn test_manifest(facade: &Path) -> Result<String> {
     let manifest = workspace::read(facade.join("Cargo.toml"))?;
     let until_tests = manifest.split("[dev-dependencies]").next();
-    let library = workspace::root().join("crates/manyhands");
-    let manifest = until_tests.unwrap_or_default().replace(
-        "\"../../crates/manyhands\"",
-        &format!("{:?}", library.display().to_string()),
-    );
+    let crates = format!("\"{}/", workspace::root().join("crates").display());
+    let relative = "\"../../crates/";
+    let manifest = until_tests.unwrap_or_default().replace(relative, &crates);
     Ok(manifest + TEST_DEPENDENCIES + PROFILE)
 }
 
