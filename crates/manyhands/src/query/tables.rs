@@ -12,6 +12,7 @@
 use crate::engine::Ending;
 use crate::parallel::append::append;
 use crate::parallel::reduce::Fold;
+use crate::parallel::source::to_usize;
 use crate::query::gather::fold;
 use crate::query::{Pipeline, QueryRun};
 
@@ -123,8 +124,8 @@ impl<C> IntoTable<C> {
     fn make_room<T>(&self, items: &mut Vec<T>, added: usize) {
         let needed = items.len() + added;
         if needed > items.capacity() {
-            let doubled = self.most.min(2 * items.capacity() as u64);
-            items.reserve_exact(needed.max(doubled as usize) - items.len());
+            let doubled = to_usize(self.most.min(2 * items.capacity() as u64));
+            items.reserve_exact(needed.max(doubled) - items.len());
         }
     }
 

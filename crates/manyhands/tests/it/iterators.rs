@@ -2,7 +2,9 @@
 //!
 //! Items wait for what only another thread can bring, so a loop that keeps its items on one thread meets a deadline.
 
-use crate::support::{busy_micros, message_of, on_runtime, panics_of, random_below, wait_until};
+use crate::support::{
+    WORKERS, busy_micros, message_of, on_runtime, panics_of, random_below, wait_until,
+};
 use manyhands::cancel::TokenSource;
 use manyhands::parallel::{self, Options, from_iter};
 use manyhands::query::prelude::*;
@@ -152,12 +154,14 @@ fn a_first_item_that_panics_while_others_run_loses_neither_panics_nor_items() {
 /// What stays the same however the items are spread over threads.
 #[test]
 fn random_loops_with_items_of_all_lengths_give_what_iterators_give() {
-    for seed in 0..60 {
-        on_runtime([1, 2, 3, 8][seed as usize % 4], move |runtime| {
+    let kinds = WORKERS.iter().cycle().zip([3, 40, 3_000].iter().cycle());
+    for (seed, (&workers, &len_max)) in (0..60_u64).zip(kinds) {
+        on_runtime(workers, move |runtime| {
             let _entered = runtime.enter();
             let draw = |place: u64, limit: u64| random_below(seed * 1_000 + place, limit);
-            let len = draw(0, [3, 40, 3_000][seed as usize % 3]) as usize;
-            let (one_in, degree) = (1 + draw(1, 200), draw(2, 6) as usize);
+            let small = |number: u64| usize::try_from(number).unwrap();
+            let len = small(draw(0, len_max));
+            let (one_in, degree) = (1 + draw(1, 200), small(draw(2, 6)));
             let long = |n: usize| {
                 if random_below(seed ^ n as u64, one_in) == 0 {
                     busy_micros(random_below(n as u64, 1_500));

@@ -1,23 +1,109 @@
-//! The beginning of a loop over an iterator: the caller runs the first item, and goes on with the rest. If that item takes long,
-//! the monitor gives the rest to a worker meanwhile.
+//! A loop over an iterator, and its beginning.
 //!
-//! For the engine this is a call of two positions, which its caller begins alone.
+//! The caller begins alone, and opens the loop to helpers when that pays; at once where the first item of an earlier call was
+//! long. Runners then take turns at the iterator (`turns.rs`): each pulls a chunk in its turn, and runs the bodies after it. A
+//! helper waits for its turn about as long as a wake takes, and then leaves until the turn has ended: the iterator may wait,
+//! also for a task of the same pool.
 //!
-//! Not here: how the rest is run (`pull.rs`), and how the monitor opens a call (`engine/unshared.rs`).
+//! If the first item takes long, the monitor gives the rest to a worker meanwhile. For the engine both are a call of two positions,
+//! which its caller begins alone.
+//!
+//! Not here: the iterator as a source (`iterator.rs`), how items are taken and run (`pull.rs`, `shared_pull.rs`), and how the monitor
+//! opens a call (`engine/unshared.rs`).
 //!
 //! Unsafe: either part is taken out of the caller's frame, once.
 
 use crate::call_site::CallSiteProfile;
-use crate::engine::{Consumer, Indexed, Rate, RateProbe, Runner, SharingPlan, cost, run_short};
+use crate::engine::{
+    Consumer, Indexed, Plan, Rate, RateProbe, Runner, SharingPlan, cost, run_short,
+};
 use crate::parallel::source::pull::{Chunk, Pull};
-use crate::recording::{LoopObserver, RunnerObserver, RunsAlone, Unobserved};
+use crate::parallel::source::shared_pull::share;
+use crate::recording::{self, LoopObserver, RunnerObserver, RunsAlone, Unobserved};
 use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::clock;
 use std::cell::UnsafeCell;
-use std::iter;
 use std::ops::Range;
+use std::{iter, mem};
+
+/// What the caller does first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum First {
+    /// It runs items alone until sharing pays.
+    Probe,
+    /// It opens the loop to helpers.
+    Share,
+}
+
+/// Runs all items, recorded if recording is open.
+pub(super) fn run_all<I, C>(iterator: I, consumer: &C, plan: &Plan<'_>, how: (First, Chunk))
+where
+    I: Iterator<Item: Send> + Send,
+    C: Consumer<I::Item>,
+{
+    let pull = Pull::new(Some(iterator));
+    if recording::is_open() {
+        recording::during_loop::<C>(None, plan.site, |record| {
+            run(pull, consumer, &plan.sharing, how, record);
+        });
+    } else {
+        run(pull, consumer, &plan.sharing, how, Unobserved);
+    }
+}
+
+fn run<I, C, O>(
+    mut pull: Pull<I>,
+    consumer: &C,
+    plan: &SharingPlan<'_>,
+    (first, chunk): (First, Chunk),
+    observer: O,
+) where
+    I: Iterator<Item: Send> + Send,
+    C: Consumer<I::Item>,
+    O: LoopObserver,
+{
+    let mut runner = Runner::new(consumer);
+    match first {
+        First::Share => share(pull, &mut runner, plan, chunk, observer),
+        First::Probe if plan.degree == Some(1) || !pull.may_exceed(1) => {
+            let alone = (plan.degree == Some(1)).then_some(RunsAlone::OneAllowed);
+            let how = (RateProbe::begin(Rate::UNKNOWN), alone);
+            go_on(&mut pull, &mut runner, how, (plan, chunk, observer));
+        }
+        First::Probe => {
+            let site = CallSiteProfile::of(run::<I, C, O> as *const () as usize);
+            if !site.must_be_shared() {
+                return begin(pull, consumer, site, (plan, chunk, observer));
+            }
+            let begun = clock::ticks();
+            share(pull, &mut runner, plan, chunk, observer);
+            if !cost::is_worth_a_wake(clock::ticks().saturating_sub(begun)) {
+                site.share_next(0);
+            }
+        }
+    }
+    runner.finish();
+}
+
+/// Runs the rest: alone, until sharing pays, or to its end if there is a reason for that.
+fn go_on<I, C, O>(
+    pull: &mut Pull<I>,
+    runner: &mut Runner<'_, I::Item, C>,
+    how: (RateProbe, Option<RunsAlone>),
+    (plan, chunk, observer): (&SharingPlan<'_>, Chunk, O),
+) where
+    I: Iterator<Item: Send> + Send,
+    C: Consumer<I::Item>,
+    O: LoopObserver,
+{
+    if pull.run_alone(runner, how, chunk, observer) {
+        let rest = mem::replace(pull, Pull::new(None));
+        share(rest, runner, plan, chunk, observer);
+    }
+}
 
 /// Runs all items, of which there may be several.
-pub(super) fn begin<I, C, O>(
+fn begin<I, C, O>(
     mut pull: Pull<I>,
     consumer: &C,
     site: &CallSiteProfile,
@@ -126,7 +212,7 @@ where
             // SAFETY: as above.
             let (pull, probe) = unsafe { &mut *self.rest.get() };
             if let Some(probe) = probe.take() {
-                self.go_on(runner, pull, probe);
+                self.run_rest(runner, pull, probe);
             }
         }
     }
@@ -148,7 +234,12 @@ where
     O: LoopObserver,
 {
     /// Runs the rest. If the first item was long, or still runs, the site's next calls are shared at once.
-    fn go_on(&self, runner: &mut Runner<'_, I::Item, C>, pull: &mut Pull<I>, mut probe: RateProbe) {
+    fn run_rest(
+        &self,
+        runner: &mut Runner<'_, I::Item, C>,
+        pull: &mut Pull<I>,
+        mut probe: RateProbe,
+    ) {
         probe.measure(1, 0);
         let first_took = probe.spent();
         let mut plan = *self.plan;
@@ -157,7 +248,8 @@ where
             // One runner is the caller.
             plan.degree = plan.degree.map(|degree| degree - 1);
         }
-        pull.go_on(runner, (probe, None), (&plan, self.chunk, self.observer));
+        let how = (probe, None);
+        go_on(pull, runner, how, (&plan, self.chunk, self.observer));
         if !pull.is_slow && cost::is_worth_a_wake(first_took) {
             self.site.share_next(cost::BACKOFF_MAX);
         }

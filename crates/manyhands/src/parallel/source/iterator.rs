@@ -4,7 +4,8 @@
 
 use crate::cancel::Token;
 use crate::engine::{Consumer, HelperPolicy, Plan};
-use crate::parallel::source::pull::{CHUNK_MAX, Chunk, First, Pull};
+use crate::parallel::source::beginning::{First, run_all};
+use crate::parallel::source::pull::{CHUNK_MAX, Chunk};
 use crate::parallel::source::{Feed, Source};
 
 /// An iterator as a source of loops; made by [`from_iter`].
@@ -93,7 +94,7 @@ impl<I: Iterator<Item: Send> + Send> FromIter<I> {
     pub(crate) fn drive_leaves<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
         let _entered = plan.sharing.runtime.map(|runtime| runtime.enter());
         let leaf = Chunk::Leaf(self.chunk_max);
-        Pull::new(Some(self.iterator)).observe(consumer, plan, (First::Share, leaf));
+        run_all(self.iterator, consumer, plan, (First::Share, leaf));
     }
 }
 
@@ -113,7 +114,7 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
             _ => First::Probe,
         };
         let chunk = Chunk::UpTo(if at_once { 1 } else { self.chunk_max });
-        Pull::new(Some(self.iterator)).observe(consumer, plan, (first, chunk));
+        run_all(self.iterator, consumer, plan, (first, chunk));
     }
 
     fn len_hint(&self) -> Option<usize> {

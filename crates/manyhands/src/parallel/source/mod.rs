@@ -15,6 +15,7 @@ pub(crate) mod owned;
 pub(crate) mod producer;
 mod pull;
 pub(crate) mod range;
+mod shared_pull;
 pub(crate) mod slice;
 pub(crate) mod turns;
 
