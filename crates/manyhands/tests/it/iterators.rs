@@ -3,7 +3,7 @@
 //! Items wait for what only another thread can bring, so a loop that keeps its items on one thread meets a deadline.
 
 use crate::support::{
-    WORKERS, busy_micros, message_of, on_runtime, panics_of, random_below, wait_until,
+    WORKERS, busy_micros, holds_within, message_of, on_runtime, panics_of, random_below, wait_until,
 };
 use manyhands::cancel::TokenSource;
 use manyhands::parallel::{self, Options, from_iter};
@@ -12,6 +12,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 /// The threads that have begun a long item.
 #[derive(Default)]
@@ -21,22 +22,22 @@ impl Threads {
     /// A long item, which is over when two threads have begun one.
     fn meet(&self) {
         self.begin();
-        wait_until("another thread begins an item", || {
-            self.0.lock().unwrap().len() > 1
-        });
+        wait_until("another thread begins an item", || self.are_several());
     }
 
-    /// A long item. The first one of a thread ends by itself, as nobody can take the others from it before.
-    fn after_the_first(&self) {
-        if self.begin() {
-            busy_micros(3_000);
-        } else {
-            self.meet();
-        }
+    /// A long item, which goes on until another thread begins one, or for a while: those behind it cannot be taken before.
+    fn wait_a_while(&self) {
+        self.begin();
+        let (limit, several) = (Duration::from_millis(200), || self.are_several());
+        holds_within(limit, several);
     }
 
-    fn begin(&self) -> bool {
-        self.0.lock().unwrap().insert(thread::current().id())
+    fn are_several(&self) -> bool {
+        self.0.lock().unwrap().len() > 1
+    }
+
+    fn begin(&self) {
+        self.0.lock().unwrap().insert(thread::current().id());
     }
 }
 
@@ -82,36 +83,21 @@ fn query_over<I: Iterator<Item: Send> + Send>(
 fn items_that_become_long_go_to_other_threads() {
     everywhere(|| {
         // The caller is alone with a block of the short ones; several runners have chunks of them.
-        for (short, micros) in [(300, 1), (20_000, 1), (100, 20)] {
-            for long in [3, 8, 200] {
+        for (short, micros) in [(100, 0), (50_000, 0), (300, 1), (20_000, 1), (100, 20)] {
+            // A part of a block of trivial ones is run to its end.
+            for long in [if micros == 0 { 40 } else { 3 }, 200] {
                 let threads = Threads::default();
                 let mapped = parallel::map(from_iter(0..short + long), |n| {
-                    if n < short {
+                    if n >= short {
+                        threads.wait_a_while();
+                    } else if micros > 0 {
                         busy_micros(micros);
-                    } else {
-                        threads.after_the_first();
                     }
                     n
                 });
                 assert_eq!(mapped, (0..short + long).collect::<Vec<_>>());
+                assert!(threads.are_several(), "{short} {micros} {long}");
             }
-        }
-    });
-}
-
-/// A part of a block of such items is run to its end.
-#[test]
-fn many_items_that_become_long_behind_trivial_ones_go_to_other_threads() {
-    everywhere(|| {
-        for short in [100, 3_000, 50_000] {
-            let threads = Threads::default();
-            parallel::for_each(from_iter(0..short + 300), |n| {
-                if n >= short {
-                    threads.begin();
-                    busy_micros(300);
-                }
-            });
-            assert!(threads.0.lock().unwrap().len() > 1, "{short}");
         }
     });
 }

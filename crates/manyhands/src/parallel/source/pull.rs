@@ -131,7 +131,9 @@ impl<I: Iterator> Pull<I> {
                 }
                 let mut items = chunk.drain(..);
                 let part_len = chunks.part_of(block);
-                done = run_parts(runner, self.next, &mut items, (block, part_len), is_cut);
+                done = run_parts(runner, self.next, &mut items, (block, part_len), |_| {
+                    is_cut()
+                });
                 if is_cut() && items.len() > 0 {
                     part.block(done);
                     let rest: Vec<_> = items.collect();
@@ -141,7 +143,7 @@ impl<I: Iterator> Pull<I> {
                 }
             } else {
                 let part_len = chunks.part_of(block);
-                done = run_parts(runner, self.next, iterator, (block, part_len), is_cut);
+                done = run_parts(runner, self.next, iterator, (block, part_len), |_| is_cut());
             }
             self.next += done;
             part.block(done);
@@ -193,14 +195,15 @@ impl<I: Iterator> Pull<I> {
     }
 }
 
-/// Runs up to `most` items from this position on, in parts, until `is_over` between two of them. Returns how many it has taken.
+/// Runs up to `most` items from this position on, in parts, until `is_over` between two of them, after so many items. Returns how
+/// many it has taken.
 #[inline]
 pub(super) fn run_parts<T, C: Consumer<T>>(
     runner: &mut Runner<'_, T, C>,
     first: u64,
     items: &mut impl Iterator<Item = T>,
     (most, part_len): (usize, usize),
-    is_over: impl Fn() -> bool,
+    mut is_over: impl FnMut(u64) -> bool,
 ) -> u64 {
     let consumer = runner.consumer;
     let mut done = 0;
@@ -210,7 +213,7 @@ pub(super) fn run_parts<T, C: Consumer<T>>(
         let part = items.by_ref().take(count).inspect(|_| taken += 1);
         consumer.consume(runner.state(), begin..begin + count as u64, part);
         done += taken;
-        if taken < count || is_over() {
+        if taken < count || is_over(done as u64) {
             break;
         }
     }

@@ -142,28 +142,25 @@ where
                 // Relaxed: read a block late.
                 self.is_anyone_idle.store(true, Ordering::Relaxed);
                 self.helper_slot.dismiss();
-                // What came back before that, and the invitation with it, is there now.
+                // What came back before that is there now; what comes later brings an invitation.
                 if self.with_pull(slot, |pull| pull.taken.is_empty()) {
-                    break;
+                    return self.leave(&leave);
                 }
                 self.helper_slot.invite();
                 continue;
             }
-            // Relaxed: a part earlier or later.
-            let is_anyone_idle = || self.is_anyone_idle.load(Ordering::Relaxed);
             let (pulled, part_len) = (chunk.len(), self.chunk.part_of(chunk.len()));
+            let run_at = clock::ticks();
             let run = catch(|| {
-                let mut items = chunk.drain(..);
-                let done = run_parts(
-                    runner,
-                    first,
-                    &mut items,
-                    (pulled, part_len),
-                    is_anyone_idle,
-                );
-                // What lies beyond the end is dropped.
-                let is_rest_run = first + done < self.consumer.end() && is_anyone_idle();
-                let rest: Vec<_> = items.filter(|_| is_rest_run).collect();
+                let (mut items, mut is_cut) = (chunk.drain(..), false);
+                let block = (pulled, part_len);
+                let done = run_parts(runner, first, &mut items, block, |done| {
+                    let left = pulled as u64 - done;
+                    is_cut = self.is_better_given_back(done, left, run_at);
+                    is_cut
+                });
+                // Else these lie beyond the end, and are dropped.
+                let rest: Vec<_> = items.filter(|_| is_cut).collect();
                 (done, rest)
             });
             let (done, rest) = match run {
@@ -180,16 +177,31 @@ where
             if let Leave::Early(Some(attention)) = &mut leave
                 && attention.is_wanted()
             {
-                // All that it has pulled was run. Relaxed: only the number matters.
-                self.runners.fetch_sub(1, Ordering::Relaxed);
+                // All that it has pulled was run.
+                self.leave(&leave);
                 return self.helper_slot.invite();
             }
         }
+        self.leave(&leave);
+        self.helper_slot.dismiss();
+    }
+
+    /// The calling thread is no runner any more, unless it is the owner.
+    fn leave(&self, leave: &Leave<'_>) {
         if let Leave::Early(_) = leave {
             // Relaxed: only the number matters.
             self.runners.fetch_sub(1, Ordering::Relaxed);
         }
-        self.helper_slot.dismiss();
+    }
+
+    /// Whether a runner has found nothing to do, and it takes long to run what is `left`, as far as what has been done since
+    /// `run_at` shows.
+    fn is_better_given_back(&self, done: u64, left: u64, run_at: u64) -> bool {
+        // Relaxed: a part earlier or later.
+        self.is_anyone_idle.load(Ordering::Relaxed) && {
+            let rate = Rate::of(clock::ticks().saturating_sub(run_at), done);
+            cost::is_worth_a_wake(rate.ticks_for(left))
+        }
     }
 
     /// Lets others run these items.
@@ -255,8 +267,7 @@ where
             }
             let (dismiss, invite) = (|| self.helper_slot.dismiss(), || self.helper_slot.invite());
             if self.pull.leave(dismiss, invite) {
-                // Relaxed: only the number matters.
-                self.runners.fetch_sub(1, Ordering::Relaxed);
+                self.leave(leave);
                 return None;
             }
         }
