@@ -333,8 +333,10 @@ impl RuntimeInner {
         let begun = clock::now();
         // Acquire: sees what they did.
         let is_alive = || self.alive.load(Ordering::Acquire) > 0;
-        // Threads outside may need a worker that has not been started, until the runtime has ended.
-        let may_start = || !self.ending.has_ended() && self.idle.is_anyone_outside();
+        // Threads outside may need a worker that has not been started, until the runtime has ended. A simulation starts none.
+        let is_simulated = self.clock.is_virtual();
+        let may_start =
+            || !is_simulated && !self.ending.has_ended() && self.idle.is_anyone_outside();
         while is_alive() || may_start() {
             let left = limit.map(|limit| limit.saturating_sub(clock::now() - begun));
             if ending::is_left_to_calls(self) || left == Some(Duration::ZERO) {

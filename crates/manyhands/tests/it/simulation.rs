@@ -1,12 +1,15 @@
 //! Simulations: virtual time, repeatable orders, deadlocks.
 
-use crate::support::{Ledger, holds_within, message_of, on_each_runtime, panics_of, within};
+use crate::support::{
+    Ledger, holds_within, message_of, on_each_runtime, panics_of, receive, within,
+};
 use manyhands::cancel::TokenSource;
 use manyhands::simulation::{Deadlock, Simulation};
-use manyhands::{parallel, task, time};
+use manyhands::{Handle, parallel, task, time};
 use std::future::pending;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 use std::time::Duration;
 
 fn millis(millis: u64) -> Duration {
@@ -322,4 +325,28 @@ fn calls_that_would_wait_in_a_simulation_panic_and_others_work() {
         sum.into_inner()
     });
     assert_eq!(ran.unwrap(), 1006);
+}
+
+#[test]
+fn a_simulation_ends_though_a_thread_outside_is_in_a_call_of_its_runtime() {
+    within(60, || {
+        let (give, given) = mpsc::channel::<Handle>();
+        let (say, said) = mpsc::channel();
+        let (let_go, gate) = mpsc::channel();
+        let outside = thread::spawn(move || {
+            let handle = receive(&given);
+            let _entered = handle.enter();
+            manyhands::scope(|_| {
+                say.send(()).unwrap();
+                receive(&gate);
+            });
+        });
+        let ended = Simulation::new(1).run(async {
+            give.send(Handle::current()).unwrap();
+            receive(&said);
+        });
+        assert_eq!(ended, Ok(()));
+        let_go.send(()).unwrap();
+        outside.join().unwrap();
+    });
 }
