@@ -10,7 +10,6 @@
 use crate::job::Job;
 use crate::runtime::RuntimeInner;
 use crate::runtime::fork_join::unshared_calls::UnsharedCalls;
-use crate::runtime::worker::slot::OPEN_DEPTH;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::{Mutex, Padded, clock, fence, global, leak, lock, process};
 use std::cell::{Cell, RefCell};
@@ -143,23 +142,12 @@ pub(crate) fn set_runtime(runtime: *const RuntimeInner) {
 }
 
 impl RuntimeInner {
-    /// Monitor, or any thread when the runtime ends: opens calls that their threads have run alone since the last look, one of each
-    /// thread. Returns whether there were any calls.
+    /// Monitor: opens calls that their threads have run alone since the last look, one of each thread. Returns whether there were
+    /// any calls.
     pub(crate) fn open_long_calls(&self) -> bool {
         let now = clock::ticks();
-        let (mut is_active, mut has_opened) = (false, false);
-        let threads = lock(&THREADS);
-        for thread in threads.all.iter().filter(|thread| thread.is_of(self)) {
-            is_active |= thread.calls.look(now, self, |fork| {
-                // Its owner is not asleep yet: it learns of the fork under a lock that is held here.
-                self.unowned_forks.push(fork);
-                has_opened = true;
-            });
-        }
-        drop(threads);
-        if has_opened {
-            self.wake_if_nobody_searches();
-        }
+        let mut is_active = false;
+        self.open_calls(|calls, pass_on| is_active |= calls.look(now, self, pass_on));
         is_active
     }
 
@@ -169,9 +157,26 @@ impl RuntimeInner {
         // Threads that have entered the runtime call in another one from now on, which does not know of them yet. None is watched
         // anew, because the end has begun: F6.
         self.unwatch_calls();
-        // What the first look has seen, each of the others opens one of, the outermost first.
-        for _ in 0..=OPEN_DEPTH {
-            self.open_long_calls();
+        self.open_calls(|calls, pass_on| calls.open_all(self, pass_on));
+    }
+
+    /// Calls `open` for each thread that calls in this runtime, with what passes a fork on; then wakes a worker if there are any.
+    fn open_calls(
+        &self,
+        mut open: impl FnMut(&UnsharedCalls<Job, Self>, &mut dyn FnMut(*mut Job)),
+    ) {
+        let mut has_opened = false;
+        let threads = lock(&THREADS);
+        for thread in threads.all.iter().filter(|thread| thread.is_of(self)) {
+            open(&thread.calls, &mut |fork| {
+                // Its owner is not asleep yet: it learns of the fork under a lock that is held here.
+                self.unowned_forks.push(fork);
+                has_opened = true;
+            });
+        }
+        drop(threads);
+        if has_opened {
+            self.wake_if_nobody_searches();
         }
     }
 

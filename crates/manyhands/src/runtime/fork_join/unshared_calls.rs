@@ -11,8 +11,8 @@
 //! in which it is in a call.
 //!
 //! # Threads
-//! The owner calls `next_number`, `enter`, `begin_watch`, `claim`, `leave`, and makes calls. Any thread calls `unwatch`
-//! and `look`, and a monitor `CallWatch::end`. Calls nest: a body may begin another one, which ends first.
+//! The owner calls `next_number`, `enter`, `begin_watch`, `claim`, `leave`, and makes calls. Any thread calls `unwatch`,
+//! `look` and `open_all`, and a monitor `CallWatch::end`. Calls nest: a body may begin another one, which ends first.
 //!
 //! # States of a call
 //! - *Private*: `end` is where the call ends. The owner claims positions by a store.
@@ -44,7 +44,7 @@
 use crate::job::abort;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, fence as full_fence};
 use crate::sync::{Mutex, fence, lock, process};
-use std::ptr;
+use std::{iter, ptr};
 
 /// The calls of one thread. `J` is what the positions of an opened call become, for a monitor with an `R`.
 pub(crate) struct UnsharedCalls<J, R> {
@@ -174,7 +174,7 @@ impl<J, R> UnsharedCalls<J, R> {
             // Relaxed: a monitor that reads another number looks later, or finds nothing.
             self.outermost.store(call.number, Ordering::Relaxed);
         }
-        // Release: publishes the call; pairs with the Acquire in `open_long`.
+        // Release: publishes the call; pairs with the Acquire in `freeze`.
         self.current
             .store(ptr::from_ref(call).cast_mut(), Ordering::Release);
         fence::light();
@@ -230,10 +230,10 @@ impl<J, R> UnsharedCalls<J, R> {
     /// Ends a call, which may go away when this returns. What a monitor has done with it is visible then.
     #[inline]
     pub(crate) fn leave(&self, call: &UnsharedCall<J, R>) {
-        // Release: the owner has done with the call; pairs with the Acquire in `open_long`, which reads the outer one.
+        // Release: the owner has done with the call; pairs with the Acquire in `freeze`, which reads the outer one.
         self.current.store(call.outer, Ordering::Release);
         fence::light();
-        // Acquire: pairs with the Release in `open_long`, if the monitor has been here before; else F3.
+        // Acquire: pairs with the Release in `freeze`, if the monitor has been here before; else F3.
         if self.is_frozen.load(Ordering::Acquire) {
             self.await_monitor();
         }
@@ -289,32 +289,52 @@ impl<J, R> UnsharedCalls<J, R> {
 
     /// Opens the outermost call that has a number up to `seen`, may be opened `now`, and has positions to take.
     fn open_long(&self, now: u64, seen: u64, runtime: &R, pass_on: impl FnOnce(*mut J)) {
+        self.freeze(|calls| {
+            let is_long = |call: &UnsharedCall<J, R>| call.number <= seen && call.opens_at <= now;
+            let found = calls.filter(|(call, _)| is_long(call)).last();
+            found.and_then(|found| open(found, runtime)).map(pass_on);
+        });
+    }
+
+    /// Any thread, when the runtime ends: opens all calls that have positions to take, and passes their forks on.
+    pub(crate) fn open_all(&self, runtime: &R, pass_on: impl FnMut(*mut J)) {
+        self.freeze(|calls| {
+            calls
+                .filter_map(|found| open(found, runtime))
+                .for_each(pass_on);
+        });
+    }
+
+    /// Calls `look` with the calls that have positions to take, the innermost first. All stay in place meanwhile.
+    fn freeze<'a>(&'a self, look: impl FnOnce(&mut dyn Iterator<Item = Found<'a, J, R>>)) {
         let _owner_waits = lock(&self.lock);
         // Relaxed: F3.
         self.is_frozen.store(true, Ordering::Relaxed);
         fence::heavy();
         // Acquire: pairs with the Release in `enter` and `leave`.
         let mut next = self.current.load(Ordering::Acquire);
-        let mut found = None;
-        // SAFETY: not null; in place by F3, as are those around it, which end later.
-        while let Some(call) = unsafe { next.as_ref() } {
-            if call.number <= seen && call.opens_at <= now && call.has_rest() {
-                found = Some((call, next));
-            }
+        let calls = iter::from_fn(|| {
+            let place = next;
+            // SAFETY: null, or in place by F3, as are those around it, which end later.
+            let call = unsafe { place.as_ref() }?;
             next = call.outer;
-        }
-        if let Some((call, place)) = found
-            && let Some(from) = call.take_rest()
-        {
-            // SAFETY: the call is entered; once, because an opened call has no rest.
-            let fork = unsafe { (call.open)(place, from, runtime) };
-            if !fork.is_null() {
-                pass_on(fork);
-            }
-        }
+            Some((call, place))
+        });
+        look(&mut calls.filter(|(call, _)| call.has_rest()));
         // Release: pairs with the Acquire in `leave`.
         self.is_frozen.store(false, Ordering::Release);
     }
+}
+
+/// A call, and the pointer to the whole frame that it begins.
+type Found<'a, J, R> = (&'a UnsharedCall<J, R>, *mut UnsharedCall<J, R>);
+
+/// Opens a call that is in place, under the lock, if it still has positions to take. Returns the fork, if others may run it.
+fn open<J, R>((call, place): Found<'_, J, R>, runtime: &R) -> Option<*mut J> {
+    let from = call.take_rest()?;
+    // SAFETY: the call is entered; once, because an opened call has no rest.
+    let fork = unsafe { (call.open)(place, from, runtime) };
+    (!fork.is_null()).then_some(fork)
 }
 
 /// Whether the monitor of a runtime opens calls that go on. If not, no thread takes itself for watched.
@@ -361,6 +381,7 @@ const FROZEN: u64 = 0;
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
+    use super::{UnsharedCall, UnsharedCalls};
     use crate::runtime::fork_join::caller_threads::CallerThread;
     use crate::sync::atomic::Ordering;
     use crate::sync::wait_until;
@@ -389,5 +410,37 @@ mod tests {
         }
         drop(end);
         assert!(blocks.join().unwrap().is_err());
+    }
+
+    /// The fork of a call is the call.
+    unsafe fn open(call: *mut UnsharedCall<(), ()>, from: u64, _runtime: &()) -> *mut () {
+        assert_eq!(from, 1, "the first position is claimed");
+        call.cast()
+    }
+
+    #[test]
+    fn the_end_of_a_runtime_opens_all_calls_however_many_are_one_inside_the_other() {
+        let calls = UnsharedCalls::new();
+        let mut frames: Vec<Box<UnsharedCall<(), ()>>> = Vec::new();
+        for _ in 0..20 {
+            // SAFETY: what opens it only compares it.
+            let call = unsafe {
+                UnsharedCall::new(calls.innermost(), calls.next_number(), (0, 2), 0, open)
+            };
+            frames.push(Box::new(call));
+            let call = frames.last().expect("it is there");
+            // SAFETY: it stays where it is, and is left below, in the reverse order.
+            let _ = unsafe { calls.enter(call) };
+            assert_eq!(calls.claim(call, 0, 1), 1);
+        }
+        let mut forks = Vec::new();
+        calls.open_all(&(), |fork| forks.push(fork));
+        assert_eq!(forks.len(), 20);
+        calls.open_all(&(), |_| unreachable!("there is nothing to take any more"));
+        for call in frames.iter().rev() {
+            assert_eq!(calls.claim(call, 1, 2), 1);
+            calls.leave(call);
+        }
+        assert!(!calls.has_calls());
     }
 }
