@@ -24,7 +24,7 @@ use crate::job::{
 use crate::recording::{LoopObserver, RunsAlone};
 use crate::runtime::fork_join::unshared_calls::UnsharedCall;
 use crate::runtime::{
-    AfterWait, CallerThread, OccupiedSlot, RuntimeInner, Stolen, WorkerSlot, current, wait,
+    AfterWait, CallerThread, OccupiedSlot, Pool, RuntimeInner, Stolen, WorkerSlot, current, wait,
 };
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Backoff, process};
@@ -420,7 +420,7 @@ impl<O: LoopObserver> Fork<'_, O> {
             latch: &self.latch,
             unowned_forks,
         };
-        current::with_slot(|slot| {
+        let after = current::with_slot(|slot| {
             if let Some(slot) = slot {
                 return by(slot, &stolen);
             }
@@ -434,7 +434,12 @@ impl<O: LoopObserver> Fork<'_, O> {
                 }
                 backoff.wait();
             }
-        })
+        });
+        if after == AfterWait::TakenBack {
+            // The end of that runtime may have waited for a worker to take it (`ending::is_over`).
+            self.runtime.look_for_end();
+        }
+        after
     }
 
     /// Caller, when the latch is final.

@@ -19,7 +19,7 @@
 //! they are set before all workers are unparked.
 //! E2: a thread that lowers a count of running threads checks afterwards whether the end waited only for that. Such a
 //! thread is a worker that announces sleep, a waker that raised the count and then woke no worker, or a thread outside that
-//! leaves. The last worker may have announced sleep while the count was raised, and sleeps.
+//! leaves. So does one that takes back a call that was passed on. The last worker may have announced sleep while the count was raised, and sleeps.
 //! E4: a thread that is no worker brings a task, and looks at `closing` afterwards; the closing thread sets it and
 //! looks at the queues afterwards. With a fence between both on each side, one of them sees what the other did, and drops
 //! the task. The one that is no worker then checks for the end as well: the last worker may have seen a registered task that
@@ -101,8 +101,8 @@ pub(crate) fn begin_to_close(pool: &impl Ends) {
 pub(crate) fn is_over(pool: &impl Ends) -> bool {
     let ending = pool.ending();
     if !ending.has_ended() && is_at_rest(pool) {
-        // A call that was passed on may still be there: then a worker comes.
-        if pool.idle().is_inactive() && !pool.has_visible_work() {
+        // A call that was passed on may still be there: then a worker comes, or its caller takes it back and looks for the end.
+        if pool.idle().is_nobody_left() && !pool.has_visible_work() {
             // SeqCst: E1.
             ending.ended.store(true, Ordering::SeqCst);
             pool.unpark_all();

@@ -6,8 +6,9 @@ use manyhands::query::prelude::*;
 use manyhands::task::Priority;
 use manyhands::{Runtime, parallel, task};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock, mpsc};
+use std::sync::{Arc, Mutex, RwLock, mpsc};
 use std::thread;
+use std::time::Duration;
 
 /// Runs `work` as a task of `runtime`, which is handed to it.
 fn inside<T: Send + 'static>(
@@ -328,6 +329,42 @@ fn a_destructor_may_spawn_into_its_scope_while_the_runtime_ends() {
             receive(&has_started);
             runtime.shutdown_blocking();
             waiting.join().expect("its scope has ended");
+        });
+    }
+}
+
+/// Says that it is dropped, and waits meanwhile.
+struct Waits(mpsc::Sender<()>, mpsc::Receiver<()>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+        task::blocking(|| receive(&self.1));
+    }
+}
+
+#[test]
+fn a_runtime_ends_though_a_worker_that_is_not_needed_waits_in_a_destructor_after_it_has_left() {
+    for _ in 0..10 {
+        within(60, || {
+            let (say, dropped) = mpsc::channel();
+            let (let_go, gate) = mpsc::channel();
+            let (end, ended) = mpsc::channel();
+            let waits = Mutex::new(Some(Waits(say, gate)));
+            let hook = move |_| match waits.lock().unwrap().take() {
+                Some(waits) => drop(task::spawn_local(async move { drop(waits) })),
+                None => end.send(()).unwrap(),
+            };
+            let builder = Runtime::builder().workers(1).on_thread_stop(hook);
+            let runtime = builder.thread_keep_alive(Duration::ZERO).build().unwrap();
+            let inner = || task::spawn(async {}).join().unwrap();
+            // Another thread runs the inner one, and one of both leaves.
+            runtime.install(|| task::run(inner)).join().unwrap();
+            receive(&dropped);
+            drop(runtime.shutdown_background());
+            (0..200).for_each(|_| thread::yield_now());
+            let_go.send(()).unwrap();
+            receive(&ended);
         });
     }
 }

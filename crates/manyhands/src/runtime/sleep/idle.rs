@@ -195,6 +195,13 @@ impl Idle {
         field(self.counts.load(Ordering::SeqCst), Activity::ExternalThread) > 0
     }
 
+    /// Whether no worker is awake and no external thread takes part. One that has left may be blocked, in what it drops.
+    pub(crate) fn is_nobody_left(&self) -> bool {
+        // SeqCst: I1; the runtime's end depends on it. Both fields at one moment: the one thread may have woken the other.
+        let counts = self.counts.load(Ordering::SeqCst);
+        field(counts, Activity::Awake) + field(counts, Activity::ExternalThread) == 0
+    }
+
     /// Whether every worker has announced sleep.
     pub(crate) fn is_nobody_awake(&self) -> bool {
         // SeqCst: I1; the runtime's end depends on it.
