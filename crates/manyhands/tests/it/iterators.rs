@@ -9,6 +9,7 @@ use manyhands::cancel::TokenSource;
 use manyhands::parallel::{self, Options, from_iter};
 use manyhands::query::prelude::*;
 use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
@@ -134,6 +135,63 @@ fn a_first_item_that_panics_while_others_run_loses_neither_panics_nor_items() {
         messages.sort();
         assert_eq!(messages, ["0", "1"]);
         assert_eq!(alive.load(Ordering::SeqCst), 0);
+    });
+}
+
+#[test]
+fn no_more_items_begin_when_the_first_one_has_panicked() {
+    everywhere(|| {
+        let begun = AtomicUsize::new(0);
+        let panics = panics_of(|| {
+            parallel::for_each(from_iter(0..), |number: u64| {
+                begun.fetch_add(1, Ordering::SeqCst);
+                wait_until("another item begins", || begun.load(Ordering::SeqCst) > 1);
+                assert!(number > 0, "the first");
+            });
+        });
+        let messages: Vec<_> = panics.iter().map(message_of).collect();
+        assert_eq!(messages, ["the first"]);
+    });
+}
+
+/// Counts the calls of `next` behind the end.
+struct Unfused<'a>(Option<Range<usize>>, &'a AtomicUsize);
+
+impl Iterator for Unfused<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let Some(numbers) = &mut self.0 else {
+            self.1.fetch_add(1, Ordering::SeqCst);
+            return None;
+        };
+        let next = numbers.next();
+        if next.is_none() {
+            self.0 = None;
+        }
+        next
+    }
+}
+
+#[test]
+fn an_iterator_that_has_ended_is_not_asked_again_however_long_its_last_items_are() {
+    everywhere(|| {
+        let run = |len: usize, long: usize| {
+            let late = AtomicUsize::new(0);
+            let mapped = parallel::map(from_iter(Unfused(Some(0..len), &late)), |number| {
+                if number + long >= len {
+                    busy_micros(4_000 / long as u64);
+                }
+                number
+            });
+            assert_eq!(mapped, (0..len).collect::<Vec<_>>());
+            assert_eq!(late.load(Ordering::SeqCst), 0, "{len}, {long} of them long");
+        };
+        for round in 0..40 {
+            // After a short call the next one begins alone.
+            run(2, 0);
+            run(300 + 97 * round, 1 + round % 3);
+        }
     });
 }
 

@@ -63,20 +63,21 @@ fn run<I, C, O>(
     O: LoopObserver,
 {
     let mut runner = Runner::new(consumer);
+    let (how, stopped) = ((plan, chunk, observer), AtomicBool::new(false));
     match first {
-        First::Share => share(pull, &mut runner, plan, chunk, observer),
+        First::Share => share(pull, &mut runner, how, &stopped),
         First::Probe if plan.degree == Some(1) || !pull.may_exceed(1) => {
             let alone = (plan.degree == Some(1)).then_some(RunsAlone::OneAllowed);
-            let how = (RateProbe::begin(Rate::UNKNOWN), alone);
-            go_on(&mut pull, &mut runner, how, (plan, chunk, observer));
+            let probe = RateProbe::begin(Rate::UNKNOWN);
+            go_on(&mut pull, &mut runner, (probe, alone), how, &stopped);
         }
         First::Probe => {
             let site = CallSiteProfile::of(run::<I, C, O> as *const () as usize);
             if !site.must_be_shared() {
-                return begin(pull, consumer, site, (plan, chunk, observer));
+                return begin(pull, consumer, site, how);
             }
             let begun = clock::ticks();
-            share(pull, &mut runner, plan, chunk, observer);
+            share(pull, &mut runner, how, &stopped);
             if !cost::is_worth_a_wake(clock::ticks().saturating_sub(begun)) {
                 site.share_next(0);
             }
@@ -89,16 +90,17 @@ fn run<I, C, O>(
 fn go_on<I, C, O>(
     pull: &mut Pull<I>,
     runner: &mut Runner<'_, I::Item, C>,
-    how: (RateProbe, Option<RunsAlone>),
+    alone: (RateProbe, Option<RunsAlone>),
     (plan, chunk, observer): (&SharingPlan<'_>, Chunk, O),
+    stopped: &AtomicBool,
 ) where
     I: Iterator<Item: Send> + Send,
     C: Consumer<I::Item>,
     O: LoopObserver,
 {
-    if pull.run_alone(runner, how, chunk, observer) {
+    if pull.run_alone(runner, alone, (chunk, observer), stopped) {
         let rest = mem::replace(pull, Pull::new(None));
-        share(rest, runner, plan, chunk, observer);
+        share(rest, runner, (plan, chunk, observer), stopped);
     }
 }
 
@@ -124,6 +126,7 @@ fn begin<I, C, O>(
         first: UnsafeCell::new(Some(first)),
         rest: UnsafeCell::new((pull, Some(probe))),
         is_first_done: AtomicBool::new(false),
+        stopped: AtomicBool::new(false),
         consumer,
         site,
         plan,
@@ -162,6 +165,8 @@ struct Beginning<'a, I: Iterator, C, O> {
     /// With what the caller has measured, until it is begun.
     rest: UnsafeCell<(Pull<I>, Option<RateProbe>)>,
     is_first_done: AtomicBool,
+    /// The first item has panicked, or the rest has.
+    stopped: AtomicBool,
     consumer: &'a C,
     site: &'a CallSiteProfile,
     plan: &'a SharingPlan<'a>,
@@ -223,6 +228,8 @@ where
     }
 
     fn note_panic(&self) {
+        // Relaxed: the rest may see it a chunk late.
+        self.stopped.store(true, Ordering::Relaxed);
         self.consumer.note_panic();
     }
 }
@@ -248,8 +255,8 @@ where
             // One runner is the caller.
             plan.degree = plan.degree.map(|degree| degree - 1);
         }
-        let how = (probe, None);
-        go_on(pull, runner, how, (&plan, self.chunk, self.observer));
+        let how = (&plan, self.chunk, self.observer);
+        go_on(pull, runner, (probe, None), how, &self.stopped);
         if !pull.is_slow && cost::is_worth_a_wake(first_took) {
             self.site.share_next(cost::BACKOFF_MAX);
         }

@@ -8,6 +8,7 @@ use crate::job::{Payload, catch};
 use crate::parallel::source::to_usize;
 use crate::recording::{LoopObserver, RunnerObserver, RunsAlone};
 use crate::runtime::CallerThread;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::clock;
 use std::{mem, vec};
 
@@ -76,21 +77,17 @@ impl<I: Iterator<Item: Send> + Send> Pull<I> {
 
 impl<I: Iterator> Pull<I> {
     /// Runs what was taken, and then items straight from the iterator until it ends, or for so long that the rest is better
-    /// shared: then true. It is never if there is a reason to run `alone`.
+    /// shared: then true. It is never if there is a reason to run `alone`. No more items begin when it is `stopped`, by a panic.
     pub(super) fn run_alone<C: Consumer<I::Item>>(
         &mut self,
         runner: &mut Runner<'_, I::Item, C>,
         (mut probe, alone): (RateProbe, Option<RunsAlone>),
-        chunks: Chunk,
-        observer: impl LoopObserver,
+        (chunks, observer): (Chunk, impl LoopObserver),
+        stopped: &AtomicBool,
     ) -> bool {
         let consumer = runner.consumer;
         let mut part = observer.caller_alone();
-        for (first, taken) in mem::take(&mut self.taken) {
-            let count = taken.len() as u64;
-            consumer.consume(runner.state(), first..first + count, taken);
-            part.block(count);
-        }
+        self.run_taken(runner, &mut part);
         let Some(iterator) = &mut self.iterator else {
             return false;
         };
@@ -99,15 +96,17 @@ impl<I: Iterator> Pull<I> {
         let mut chunk = Vec::new();
         let thread = CallerThread::current().filter(|_| alone.is_none());
         let monitor_looks = || thread.map_or(0, |thread| thread.calls.looks());
-        while self.next < consumer.end() {
+        // Relaxed: seen a block late.
+        while self.next < consumer.end() && !stopped.load(Ordering::Relaxed) {
             let block = chunks.at(self.next, probe.block);
+            let parts = (block, chunks.part_of(block));
             // Nobody knows how much is left: as much again is assumed.
             let spent = probe.spent();
             let looks = spent > 0 && alone.is_none() && spent >= look_at && pays_to_share(spent);
             // Then the block goes on: its items are no longer what they were.
             let cut_at = monitor_looks() + 2;
             let is_cut = || monitor_looks() >= cut_at;
-            let done;
+            let (done, mut has_ended);
             // No leaf is empty.
             if looks || matches!(chunks, Chunk::Leaf(_)) {
                 let begun = clock::ticks();
@@ -130,34 +129,49 @@ impl<I: Iterator> Pull<I> {
                     look_at = 2 * probe.spent();
                 }
                 let mut items = chunk.drain(..);
-                let part_len = chunks.part_of(block);
-                done = run_parts(runner, self.next, &mut items, (block, part_len), |_| {
-                    is_cut()
-                });
-                if is_cut() && items.len() > 0 {
+                (done, has_ended) = run_parts(runner, self.next, &mut items, parts, |_| is_cut());
+                if is_cut() && !has_ended && items.len() > 0 {
                     part.block(done);
                     let rest: Vec<_> = items.collect();
                     self.taken.push((self.next + done, rest.into_iter()));
                     self.next += taken as u64;
+                    if taken < block {
+                        // It has ended, and is not asked again.
+                        self.iterator = None;
+                    }
                     return true;
                 }
+                has_ended |= taken < block;
             } else {
-                let part_len = chunks.part_of(block);
-                done = run_parts(runner, self.next, iterator, (block, part_len), |_| is_cut());
+                (done, has_ended) = run_parts(runner, self.next, iterator, parts, |_| is_cut());
             }
             self.next += done;
             part.block(done);
             probe.measure(done, 0);
+            if has_ended {
+                break;
+            }
             if is_cut() {
                 probe.block = 1;
-            } else if done < block as u64 {
-                break;
             }
         }
         drop(part);
         probe.end(self.next);
         observer.alone(because);
         false
+    }
+
+    fn run_taken<C: Consumer<I::Item>>(
+        &mut self,
+        runner: &mut Runner<'_, I::Item, C>,
+        part: &mut impl RunnerObserver,
+    ) {
+        for (first, taken) in mem::take(&mut self.taken) {
+            let count = taken.len() as u64;
+            let consumer = runner.consumer;
+            consumer.consume(runner.state(), first..first + count, taken);
+            part.block(count);
+        }
     }
 
     /// Moves up to `max` items into `chunk`, those that were taken before others, of which none is pulled that lies beyond `end`:
@@ -196,7 +210,7 @@ impl<I: Iterator> Pull<I> {
 }
 
 /// Runs up to `most` items from this position on, in parts, until `is_over` between two of them, after so many items. Returns how
-/// many it has taken.
+/// many it has taken, and whether there are no more, or the consumer wants none.
 #[inline]
 pub(super) fn run_parts<T, C: Consumer<T>>(
     runner: &mut Runner<'_, T, C>,
@@ -204,7 +218,7 @@ pub(super) fn run_parts<T, C: Consumer<T>>(
     items: &mut impl Iterator<Item = T>,
     (most, part_len): (usize, usize),
     mut is_over: impl FnMut(u64) -> bool,
-) -> u64 {
+) -> (u64, bool) {
     let consumer = runner.consumer;
     let mut done = 0;
     while done < most && first + (done as u64) < consumer.end() {
@@ -213,11 +227,14 @@ pub(super) fn run_parts<T, C: Consumer<T>>(
         let part = items.by_ref().take(count).inspect(|_| taken += 1);
         consumer.consume(runner.state(), begin..begin + count as u64, part);
         done += taken;
-        if taken < count || is_over(done as u64) {
+        if taken < count {
+            return (done as u64, true);
+        }
+        if is_over(done as u64) {
             break;
         }
     }
-    done as u64
+    (done as u64, false)
 }
 
 /// Most items pulled at once.

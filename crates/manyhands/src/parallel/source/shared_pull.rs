@@ -33,7 +33,8 @@ struct SharedPull<'a, I: Iterator, C: Consumer<I::Item>, O> {
     /// Current runners, the owner included.
     runners: AtomicUsize,
     runners_max: usize,
-    stopped: AtomicBool,
+    /// A panic, here or of the first item, lets no more items begin.
+    stopped: &'a AtomicBool,
     /// Of all runners.
     panics: Mutex<Vec<Payload>>,
     observer: O,
@@ -43,9 +44,8 @@ struct SharedPull<'a, I: Iterator, C: Consumer<I::Item>, O> {
 pub(super) fn share<I, C, O>(
     mut pull: Pull<I>,
     runner: &mut Runner<'_, I::Item, C>,
-    plan: &SharingPlan<'_>,
-    chunk: Chunk,
-    observer: O,
+    (plan, chunk, observer): (&SharingPlan<'_>, Chunk, O),
+    stopped: &AtomicBool,
 ) where
     I: Iterator<Item: Send> + Send,
     C: Consumer<I::Item>,
@@ -54,7 +54,7 @@ pub(super) fn share<I, C, O>(
     current::with_slot(|slot| {
         let Some(place) = slot.and_then(OpenCall::next) else {
             let how = (RateProbe::begin(Rate::UNKNOWN), Some(RunsAlone::NoPlace));
-            pull.run_alone(runner, how, chunk, observer);
+            pull.run_alone(runner, how, (chunk, observer), stopped);
             return;
         };
         let OpenCall { slot, helper_slot } = place;
@@ -70,7 +70,7 @@ pub(super) fn share<I, C, O>(
             chunk,
             runners: AtomicUsize::new(1),
             runners_max: cost::runners_max(plan.degree, workers, HelperPolicy::AtOnce),
-            stopped: AtomicBool::new(false),
+            stopped,
             panics: Mutex::new(Vec::new()),
             observer,
         });
@@ -154,7 +154,7 @@ where
             let run = catch(|| {
                 let (mut items, mut is_cut) = (chunk.drain(..), false);
                 let block = (pulled, part_len);
-                let done = run_parts(runner, first, &mut items, block, |done| {
+                let (done, _) = run_parts(runner, first, &mut items, block, |done| {
                     let left = pulled as u64 - done;
                     is_cut = self.is_better_given_back(done, left, run_at);
                     is_cut
