@@ -6,24 +6,30 @@ use crate::sync::clock;
 use std::array;
 use std::cmp::Ordering;
 
-/// Whether a sort is expected to be faster when it is shared: if it takes this long on one thread.
+/// Whether a sort is expected to be faster when it is shared.
 ///
 /// Slices that look sorted, forwards or backwards, are not: one thread sorts them in one pass.
-pub(super) fn sorting_pays<T>(
-    items: &[T],
-    nanos_min: u64,
-    compare: &impl Fn(&T, &T) -> Ordering,
-) -> bool {
-    let Some(look) = Look::at(items, compare) else {
-        return false;
-    };
-    let comparisons = items.len() as u64 * u64::from(look.passes(items.len()));
-    !look.is_sorted() && look.pays(comparisons, nanos_min)
+pub(super) fn sorting_pays<T>(items: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> bool {
+    twice(|| {
+        Look::at(items, compare).is_some_and(|look| {
+            let comparisons = items.len() as u64 * u64::from(look.passes(items.len()));
+            !look.is_sorted() && look.pays(comparisons)
+        })
+    })
 }
 
 /// Whether selecting an item by its rank is expected to be faster when it is shared.
 pub(super) fn selecting_pays<T>(items: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> bool {
-    Look::at(items, compare).is_some_and(|look| look.pays(items.len() as u64 * 2, SHARED_NANOS_MIN))
+    twice(|| {
+        let look = Look::at(items, compare);
+        look.is_some_and(|look| look.pays(items.len() as u64 * 2))
+    })
+}
+
+/// Whether it pays, by a second look, too: where the first finds nothing in the caches, comparisons seem to take several times as
+/// long as they do.
+fn twice(pays: impl Fn() -> bool) -> bool {
+    pays() && pays()
 }
 
 /// A sample of a slice, each item a stride behind the one before.
@@ -71,10 +77,11 @@ impl Look {
         values.ilog2()
     }
 
-    fn pays(&self, comparisons: u64, nanos_min: u64) -> bool {
+    /// Two threads save less than half of the time, because the first pass, or the last one, is slower than the standard library's.
+    fn pays(&self, comparisons: u64) -> bool {
         let sorted = SAMPLE_LEN as u64 * u64::from(SAMPLE_LEN.ilog2());
         let expected = self.ticks.saturating_mul(comparisons) / sorted;
-        expected > clock::ticks_in(nanos_min) && pays_to_share(expected) && workers() > 1
+        expected > clock::ticks_in(SHARED_NANOS_MIN) && pays_to_share(expected / 2) && workers() > 1
     }
 }
 
@@ -87,8 +94,8 @@ pub(in crate::parallel) fn workers() -> usize {
 const LEN_MIN: usize = 256;
 /// Sorting them takes much less than a microsecond where comparisons are cheap.
 const SAMPLE_LEN: usize = 32;
-/// A shorter merge sort, or selection, gains less than its extra passes take.
-pub(super) const SHARED_NANOS_MIN: u64 = 60_000;
+/// A shorter sort, or selection, gains less than its extra passes take.
+const SHARED_NANOS_MIN: u64 = 60_000;
 
 #[cfg(all(test, not(loom)))]
 mod tests {

@@ -22,7 +22,7 @@ pub(super) fn sort<T: Send, E: Ending>(
     compare: &(impl Fn(&T, &T) -> Ordering + Sync),
     options: &Options<'_, E>,
 ) {
-    if !options.may_share() || !estimate::sorting_pays(items, estimate::SHARED_NANOS_MIN, compare) {
+    if !options.may_share() || !estimate::sorting_pays(items, compare) {
         return items.sort_by(compare);
     }
     let runners = options.runners(estimate::workers());

@@ -15,7 +15,7 @@ pub(super) fn sort<T: Send, E: Ending>(
     compare: &(impl Fn(&T, &T) -> Ordering + Sync),
     options: &Options<'_, E>,
 ) {
-    if !options.may_share() || !estimate::sorting_pays(items, SHARED_NANOS_MIN, compare) {
+    if !options.may_share() || !estimate::sorting_pays(items, compare) {
         // Each sort has a closure of its own: where both share one the compiler does not inline it, and short sorts of numbers
         // take 1.18 times as long.
         return items.sort_unstable_by(|a, b| compare(a, b));
@@ -63,8 +63,6 @@ fn part_around_middle<'a, T>(
     ([left, right], are_even)
 }
 
-/// A shorter sort gains less than the first partition costs, which is one thread's and slower than the standard library's.
-const SHARED_NANOS_MIN: u64 = 200_000;
 /// So that the last segments balance the load.
 const SEGMENTS_PER_RUNNER: usize = 4;
 /// A part smaller than one in this many is a sign of many equal items, or of a bad pivot.
