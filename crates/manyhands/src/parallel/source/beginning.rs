@@ -126,6 +126,7 @@ fn begin<I, C, O>(
         first: UnsafeCell::new(Some(first)),
         rest: UnsafeCell::new((pull, Some(probe))),
         is_first_done: AtomicBool::new(false),
+        is_to_be_shared: AtomicBool::new(false),
         stopped: AtomicBool::new(false),
         consumer,
         site,
@@ -165,6 +166,8 @@ struct Beginning<'a, I: Iterator, C, O> {
     /// With what the caller has measured, until it is begun.
     rest: UnsafeCell<(Pull<I>, Option<RateProbe>)>,
     is_first_done: AtomicBool,
+    /// The caller has run the rest alone until sharing pays.
+    is_to_be_shared: AtomicBool,
     /// The first item has panicked, or the rest has.
     stopped: AtomicBool,
     consumer: &'a C,
@@ -183,32 +186,42 @@ where
 {
 }
 
+/// What a thread has of the loop.
+struct Own<'a, T, C: Consumer<T>> {
+    runner: Runner<'a, T, C>,
+    is_caller: bool,
+}
+
 impl<'a, I, C, O> Consumer<()> for Beginning<'a, I, C, O>
 where
     I: Iterator<Item: Send> + Send,
     C: Consumer<I::Item>,
     O: LoopObserver,
 {
-    type Runner = Runner<'a, I::Item, C>;
+    type Runner = Own<'a, I::Item, C>;
 
     #[inline]
     fn start(&self) -> Self::Runner {
-        Runner::new(self.consumer)
+        Own {
+            runner: Runner::new(self.consumer),
+            is_caller: false,
+        }
     }
 
     #[inline]
     fn consume<P: Iterator<Item = ()>>(
         &self,
-        runner: &mut Self::Runner,
+        own: &mut Self::Runner,
         positions: Range<u64>,
         _items: P,
     ) {
         if positions.start == 0 {
+            own.is_caller = true;
             let mut part = self.observer.caller_alone();
             // SAFETY: the engine gives each position to one runner, so nobody else is here.
             let first = unsafe { &mut *self.first.get() }.take();
             self.consumer
-                .consume(runner.state(), 0..1, first.into_iter());
+                .consume(own.runner.state(), 0..1, first.into_iter());
             part.block(1);
             // Relaxed: a thread that runs the rest meanwhile is another one, or reads this late.
             self.is_first_done.store(true, Ordering::Relaxed);
@@ -217,14 +230,23 @@ where
             // SAFETY: as above.
             let (pull, probe) = unsafe { &mut *self.rest.get() };
             if let Some(probe) = probe.take() {
-                self.run_rest(runner, pull, probe);
+                self.run_rest(own, pull, probe);
             }
         }
     }
 
+    /// The caller has left the call of the two, at which the monitor looks again and again, before it shares the rest.
     #[inline]
-    fn finish(&self, runner: Self::Runner) {
-        runner.finish();
+    fn finish(&self, mut own: Self::Runner) {
+        // Relaxed: set by the caller.
+        if own.is_caller && self.is_to_be_shared.load(Ordering::Relaxed) {
+            // SAFETY: the caller has run the position of the rest, so nobody else is here.
+            let (pull, _) = unsafe { &mut *self.rest.get() };
+            let rest = mem::replace(pull, Pull::new(None));
+            let how = (self.plan, self.chunk, self.observer);
+            share(rest, &mut own.runner, how, &self.stopped);
+        }
+        own.runner.finish();
     }
 
     fn note_panic(&self) {
@@ -241,22 +263,25 @@ where
     O: LoopObserver,
 {
     /// Runs the rest. If the first item was long, or still runs, the site's next calls are shared at once.
-    fn run_rest(
-        &self,
-        runner: &mut Runner<'_, I::Item, C>,
-        pull: &mut Pull<I>,
-        mut probe: RateProbe,
-    ) {
+    fn run_rest(&self, own: &mut Own<'_, I::Item, C>, pull: &mut Pull<I>, mut probe: RateProbe) {
         probe.measure(1, 0);
         let first_took = probe.spent();
-        let mut plan = *self.plan;
-        // Relaxed: see `consume`.
-        if !self.is_first_done.load(Ordering::Relaxed) {
-            // One runner is the caller.
-            plan.degree = plan.degree.map(|degree| degree - 1);
+        if own.is_caller {
+            let (alone, how) = ((probe, None), (self.chunk, self.observer));
+            let is_to_be_shared = pull.run_alone(&mut own.runner, alone, how, &self.stopped);
+            // Relaxed: for this thread.
+            self.is_to_be_shared
+                .store(is_to_be_shared, Ordering::Relaxed);
+        } else {
+            let mut plan = *self.plan;
+            // Relaxed: see `consume`.
+            if !self.is_first_done.load(Ordering::Relaxed) {
+                // One runner is the caller.
+                plan.degree = plan.degree.map(|degree| degree - 1);
+            }
+            let how = (&plan, self.chunk, self.observer);
+            go_on(pull, &mut own.runner, (probe, None), how, &self.stopped);
         }
-        let how = (&plan, self.chunk, self.observer);
-        go_on(pull, runner, (probe, None), how, &self.stopped);
         if !pull.is_slow && cost::is_worth_a_wake(first_took) {
             self.site.share_next(cost::BACKOFF_MAX);
         }
