@@ -17,7 +17,7 @@ use crate::call_site::CallSiteProfile;
 use crate::engine::{
     Consumer, Indexed, Plan, Rate, RateProbe, Runner, SharingPlan, cost, run_short,
 };
-use crate::parallel::source::pull::{Chunk, Pull};
+use crate::parallel::source::pull::{Chunk, How, Pull};
 use crate::parallel::source::shared_pull::share;
 use crate::recording::{self, LoopObserver, RunnerObserver, RunsAlone, Unobserved};
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -63,13 +63,18 @@ fn run<I, C, O>(
     O: LoopObserver,
 {
     let mut runner = Runner::new(consumer);
-    let (how, stopped) = ((plan, chunk, observer), AtomicBool::new(false));
+    let how = How {
+        plan,
+        chunk,
+        observer,
+        stopped: &AtomicBool::new(false),
+    };
     match first {
-        First::Share => share(pull, &mut runner, how, &stopped),
+        First::Share => share(pull, &mut runner, how),
         First::Probe if plan.degree == Some(1) || !pull.may_exceed(1) => {
             let alone = (plan.degree == Some(1)).then_some(RunsAlone::OneAllowed);
             let probe = RateProbe::begin(Rate::UNKNOWN);
-            go_on(&mut pull, &mut runner, (probe, alone), how, &stopped);
+            go_on(&mut pull, &mut runner, (probe, alone), how);
         }
         First::Probe => {
             let site = CallSiteProfile::of(run::<I, C, O> as *const () as usize);
@@ -77,7 +82,7 @@ fn run<I, C, O>(
                 return begin(pull, consumer, site, how);
             }
             let begun = clock::ticks();
-            share(pull, &mut runner, how, &stopped);
+            share(pull, &mut runner, how);
             if !cost::is_worth_a_wake(clock::ticks().saturating_sub(begun)) {
                 site.share_next(0);
             }
@@ -91,26 +96,20 @@ fn go_on<I, C, O>(
     pull: &mut Pull<I>,
     runner: &mut Runner<'_, I::Item, C>,
     alone: (RateProbe, Option<RunsAlone>),
-    (plan, chunk, observer): (&SharingPlan<'_>, Chunk, O),
-    stopped: &AtomicBool,
+    how: How<'_, O>,
 ) where
     I: Iterator<Item: Send> + Send,
     C: Consumer<I::Item>,
     O: LoopObserver,
 {
-    if pull.run_alone(runner, alone, (chunk, observer), stopped) {
-        let rest = mem::replace(pull, Pull::new(None));
-        share(rest, runner, (plan, chunk, observer), stopped);
+    if pull.run_alone(runner, alone, how) {
+        share(mem::replace(pull, Pull::new(None)), runner, how);
     }
 }
 
 /// Runs all items, of which there may be several.
-fn begin<I, C, O>(
-    mut pull: Pull<I>,
-    consumer: &C,
-    site: &CallSiteProfile,
-    (plan, chunk, observer): (&SharingPlan<'_>, Chunk, O),
-) where
+fn begin<I, C, O>(mut pull: Pull<I>, consumer: &C, site: &CallSiteProfile, how: How<'_, O>)
+where
     I: Iterator<Item: Send> + Send,
     C: Consumer<I::Item>,
     O: LoopObserver,
@@ -120,24 +119,20 @@ fn begin<I, C, O>(
     }
     let probe = RateProbe::begin(Rate::UNKNOWN);
     let Some(first) = pull.first() else {
-        return observer.alone(RunsAlone::TooShort);
+        return how.observer.alone(RunsAlone::TooShort);
     };
     let mut beginning = Beginning {
         first: UnsafeCell::new(Some(first)),
         rest: UnsafeCell::new((pull, Some(probe))),
         is_first_done: AtomicBool::new(false),
-        is_to_be_shared: AtomicBool::new(false),
-        stopped: AtomicBool::new(false),
         consumer,
         site,
-        plan,
-        chunk,
-        observer,
+        how,
     };
     run_short(
         &FirstAndRest,
         &mut beginning,
-        plan.degree,
+        how.plan.degree,
         (site, Unobserved),
     );
 }
@@ -166,15 +161,9 @@ struct Beginning<'a, I: Iterator, C, O> {
     /// With what the caller has measured, until it is begun.
     rest: UnsafeCell<(Pull<I>, Option<RateProbe>)>,
     is_first_done: AtomicBool,
-    /// The caller has run the rest alone until sharing pays.
-    is_to_be_shared: AtomicBool,
-    /// The first item has panicked, or the rest has.
-    stopped: AtomicBool,
     consumer: &'a C,
     site: &'a CallSiteProfile,
-    plan: &'a SharingPlan<'a>,
-    chunk: Chunk,
-    observer: O,
+    how: How<'a, O>,
 }
 
 // SAFETY: the first item and the rest are sent to the one thread that runs them.
@@ -190,6 +179,8 @@ where
 struct Own<'a, T, C: Consumer<T>> {
     runner: Runner<'a, T, C>,
     is_caller: bool,
+    /// It is the caller, and has run the rest alone until sharing pays.
+    shares_rest: bool,
 }
 
 impl<'a, I, C, O> Consumer<()> for Beginning<'a, I, C, O>
@@ -205,6 +196,7 @@ where
         Own {
             runner: Runner::new(self.consumer),
             is_caller: false,
+            shares_rest: false,
         }
     }
 
@@ -217,7 +209,7 @@ where
     ) {
         if positions.start == 0 {
             own.is_caller = true;
-            let mut part = self.observer.caller_alone();
+            let mut part = self.how.observer.caller_alone();
             // SAFETY: the engine gives each position to one runner, so nobody else is here.
             let first = unsafe { &mut *self.first.get() }.take();
             self.consumer
@@ -238,20 +230,18 @@ where
     /// The caller has left the call of the two, at which the monitor looks again and again, before it shares the rest.
     #[inline]
     fn finish(&self, mut own: Self::Runner) {
-        // Relaxed: set by the caller.
-        if own.is_caller && self.is_to_be_shared.load(Ordering::Relaxed) {
-            // SAFETY: the caller has run the position of the rest, so nobody else is here.
+        if own.shares_rest {
+            // SAFETY: this thread has run the position of the rest, so nobody else is here.
             let (pull, _) = unsafe { &mut *self.rest.get() };
             let rest = mem::replace(pull, Pull::new(None));
-            let how = (self.plan, self.chunk, self.observer);
-            share(rest, &mut own.runner, how, &self.stopped);
+            share(rest, &mut own.runner, self.how);
         }
         own.runner.finish();
     }
 
     fn note_panic(&self) {
         // Relaxed: the rest may see it a chunk late.
-        self.stopped.store(true, Ordering::Relaxed);
+        self.how.stopped.store(true, Ordering::Relaxed);
         self.consumer.note_panic();
     }
 }
@@ -267,20 +257,19 @@ where
         probe.measure(1, 0);
         let first_took = probe.spent();
         if own.is_caller {
-            let (alone, how) = ((probe, None), (self.chunk, self.observer));
-            let is_to_be_shared = pull.run_alone(&mut own.runner, alone, how, &self.stopped);
-            // Relaxed: for this thread.
-            self.is_to_be_shared
-                .store(is_to_be_shared, Ordering::Relaxed);
+            own.shares_rest = pull.run_alone(&mut own.runner, (probe, None), self.how);
         } else {
-            let mut plan = *self.plan;
+            let mut plan = *self.how.plan;
             // Relaxed: see `consume`.
             if !self.is_first_done.load(Ordering::Relaxed) {
                 // One runner is the caller.
                 plan.degree = plan.degree.map(|degree| degree - 1);
             }
-            let how = (&plan, self.chunk, self.observer);
-            go_on(pull, &mut own.runner, (probe, None), how, &self.stopped);
+            let how = How {
+                plan: &plan,
+                ..self.how
+            };
+            go_on(pull, &mut own.runner, (probe, None), how);
         }
         if !pull.is_slow && cost::is_worth_a_wake(first_took) {
             self.site.share_next(cost::BACKOFF_MAX);

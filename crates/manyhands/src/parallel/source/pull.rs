@@ -3,7 +3,7 @@
 //!
 //! Not here: how a loop over them begins (`beginning.rs`), and how runners share it (`shared_pull.rs`).
 
-use crate::engine::{Consumer, Rate, RateProbe, Runner, cost, pays_to_share};
+use crate::engine::{Consumer, Rate, RateProbe, Runner, SharingPlan, cost, pays_to_share};
 use crate::job::{Payload, catch};
 use crate::parallel::source::to_usize;
 use crate::recording::{LoopObserver, RunnerObserver, RunsAlone};
@@ -30,6 +30,16 @@ pub(super) enum Chunk {
     UpTo(usize),
     /// A leaf, whose length depends on its position alone; this many at most.
     Leaf(usize),
+}
+
+/// How a loop runs.
+#[derive(Clone, Copy)]
+pub(super) struct How<'a, O> {
+    pub(super) plan: &'a SharingPlan<'a>,
+    pub(super) chunk: Chunk,
+    pub(super) observer: O,
+    /// A panic lets no more items begin.
+    pub(super) stopped: &'a AtomicBool,
 }
 
 impl Chunk {
@@ -77,15 +87,14 @@ impl<I: Iterator<Item: Send> + Send> Pull<I> {
 
 impl<I: Iterator> Pull<I> {
     /// Runs what was taken, and then items straight from the iterator until it ends, or for so long that the rest is better
-    /// shared: then true. It is never if there is a reason to run `alone`. No more items begin when it is `stopped`, by a panic.
+    /// shared: then true. It is never if there is a reason to run `alone`.
     pub(super) fn run_alone<C: Consumer<I::Item>>(
         &mut self,
         runner: &mut Runner<'_, I::Item, C>,
         (mut probe, alone): (RateProbe, Option<RunsAlone>),
-        (chunks, observer): (Chunk, impl LoopObserver),
-        stopped: &AtomicBool,
+        how: How<'_, impl LoopObserver>,
     ) -> bool {
-        let consumer = runner.consumer;
+        let (consumer, observer, chunks) = (runner.consumer, how.observer, how.chunk);
         let mut part = observer.caller_alone();
         self.run_taken(runner, &mut part);
         let Some(iterator) = &mut self.iterator else {
@@ -97,7 +106,7 @@ impl<I: Iterator> Pull<I> {
         let thread = CallerThread::current().filter(|_| alone.is_none());
         let monitor_looks = || thread.map_or(0, |thread| thread.calls.looks());
         // Relaxed: seen a block late.
-        while self.next < consumer.end() && !stopped.load(Ordering::Relaxed) {
+        while self.next < consumer.end() && !how.stopped.load(Ordering::Relaxed) {
             let block = chunks.at(self.next, probe.block);
             let parts = (block, chunks.part_of(block));
             // Nobody knows how much is left: as much again is assumed.

@@ -6,9 +6,9 @@
 //!
 //! Not here: when a loop is shared, and how many items are taken (`pull.rs`).
 
-use crate::engine::{Consumer, HelperPolicy, Rate, RateProbe, Runner, SharingPlan, cost};
+use crate::engine::{Consumer, HelperPolicy, Rate, RateProbe, Runner, cost};
 use crate::job::{Payload, catch, resume_all};
-use crate::parallel::source::pull::{Chunk, Pull, run_parts};
+use crate::parallel::source::pull::{How, Pull, run_parts};
 use crate::parallel::source::turns::Turns;
 use crate::recording::{LoopObserver, RunnerObserver, RunsAlone};
 use crate::runtime::sleep::blocking;
@@ -29,32 +29,29 @@ struct SharedPull<'a, I: Iterator, C: Consumer<I::Item>, O> {
     pull: Turns<Pull<I>>,
     /// A runner has found nothing to do.
     is_anyone_idle: AtomicBool,
-    chunk: Chunk,
+    how: How<'a, O>,
     /// Current runners, the owner included.
     runners: AtomicUsize,
     runners_max: usize,
-    /// A panic, here or of the first item, lets no more items begin.
-    stopped: &'a AtomicBool,
     /// Of all runners.
     panics: Mutex<Vec<Payload>>,
-    observer: O,
 }
 
 /// Runs the remaining items of the iterator, with helpers.
 pub(super) fn share<I, C, O>(
     mut pull: Pull<I>,
     runner: &mut Runner<'_, I::Item, C>,
-    (plan, chunk, observer): (&SharingPlan<'_>, Chunk, O),
-    stopped: &AtomicBool,
+    how: How<'_, O>,
 ) where
     I: Iterator<Item: Send> + Send,
     C: Consumer<I::Item>,
     O: LoopObserver,
 {
+    let How { plan, observer, .. } = how;
     current::with_slot(|slot| {
         let Some(place) = slot.and_then(OpenCall::next) else {
-            let how = (RateProbe::begin(Rate::UNKNOWN), Some(RunsAlone::NoPlace));
-            pull.run_alone(runner, how, (chunk, observer), stopped);
+            let alone = (RateProbe::begin(Rate::UNKNOWN), Some(RunsAlone::NoPlace));
+            pull.run_alone(runner, alone, how);
             return;
         };
         let OpenCall { slot, helper_slot } = place;
@@ -67,12 +64,10 @@ pub(super) fn share<I, C, O>(
             owner: &slot.parker,
             pull: Turns::new(pull),
             is_anyone_idle: AtomicBool::new(false),
-            chunk,
+            how,
             runners: AtomicUsize::new(1),
             runners_max: cost::runners_max(plan.degree, workers, HelperPolicy::AtOnce),
-            stopped,
             panics: Mutex::new(Vec::new()),
-            observer,
         });
         call.keep_open(Some(place), |shared| {
             runtime.arm_monitor();
@@ -122,12 +117,12 @@ where
         let mut size = 1;
         let mut chunk = Vec::new();
         // Relaxed: a runner may see the stop a chunk late.
-        while !self.stopped.load(Ordering::Relaxed) {
+        while !self.how.stopped.load(Ordering::Relaxed) {
             let begun = clock::ticks();
             let Some(mut pull) = self.begin_turn(slot, &leave) else {
                 return;
             };
-            let size_now = self.chunk.at(pull.next, u64::from(size));
+            let size_now = self.how.chunk.at(pull.next, u64::from(size));
             let filled = pull.fill(&mut chunk, size_now, self.consumer.end());
             self.end_turn(pull, slot);
             part.took_items();
@@ -149,7 +144,7 @@ where
                 self.helper_slot.invite();
                 continue;
             }
-            let (pulled, part_len) = (chunk.len(), self.chunk.part_of(chunk.len()));
+            let (pulled, part_len) = (chunk.len(), self.how.chunk.part_of(chunk.len()));
             let run_at = clock::ticks();
             let run = catch(|| {
                 let (mut items, mut is_cut) = (chunk.drain(..), false);
@@ -225,7 +220,8 @@ where
     /// Owner: whether no items are left that are to be run.
     fn is_over(&self, slot: &OccupiedSlot) -> bool {
         // Relaxed: the owner has waited for the other runners.
-        self.stopped.load(Ordering::Relaxed) || self.with_pull(slot, |pull| pull.taken.is_empty())
+        self.how.stopped.load(Ordering::Relaxed)
+            || self.with_pull(slot, |pull| pull.taken.is_empty())
     }
 
     /// A short turn, after the iterator has ended.
@@ -303,7 +299,7 @@ where
         slot.runtime().wake_if_nobody_searches();
         let mut attention = YieldCheck::of(slot);
         let mut runner = Runner::new(self.consumer);
-        let mut part = self.observer.runner(slot.worker());
+        let mut part = self.how.observer.runner(slot.worker());
         let leave = Leave::Early(attention.as_mut());
         self.work(slot, &mut runner, leave, &mut part);
         runner.finish();
@@ -312,7 +308,7 @@ where
     fn note_panic(&self, payload: Payload) {
         lock(&self.panics).push(payload);
         // Relaxed: see `work`.
-        self.stopped.store(true, Ordering::Relaxed);
+        self.how.stopped.store(true, Ordering::Relaxed);
         self.consumer.note_panic();
         self.helper_slot.dismiss();
     }
