@@ -19,7 +19,8 @@
 //! they are set before all workers are unparked.
 //! E2: a thread that lowers a count of running threads checks afterwards whether the end waited only for that. Such a
 //! thread is a worker that announces sleep, a waker that raised the count and then woke no worker, or a thread outside that
-//! leaves. So does one that takes back a call that was passed on. The last worker may have announced sleep while the count was raised, and sleeps.
+//! leaves. So does one that takes back a call that was passed on. The last worker may have announced sleep while the count
+//! was raised, and sleeps.
 //! E4: a thread that is no worker brings a task, and looks at `closing` afterwards; the closing thread sets it and
 //! looks at the queues afterwards. With a fence between both on each side, one of them sees what the other did, and drops
 //! the task. The one that is no worker then checks for the end as well: the last worker may have seen a registered task that

@@ -362,12 +362,16 @@ fn closures_may_wait_for_one_another_in_a_call_alone_when_its_runtime_ends() {
     });
 }
 
-/// Waits for [`invoke_five`] when it is dropped.
+/// Waits for [`invoke_five`], and for three bodies that meet, when it is dropped.
 struct Invokes(mpsc::Sender<()>);
 
 impl Drop for Invokes {
     fn drop(&mut self) {
         invoke_five(&Options::new(), Some(&Barrier::new(3)));
+        let three = Barrier::new(3);
+        parallel::for_each(parallel::from_iter(0..3).unbuffered(), |_| {
+            three.wait();
+        });
         let _ = self.0.send(());
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn share<I, C, O>(
     O: LoopObserver,
 {
     let How { plan, observer, .. } = how;
-    current::with_slot(|slot| {
+    current::with_helped_slot(|slot| {
         let Some(place) = slot.and_then(OpenCall::next) else {
             let alone = (RateProbe::begin(Rate::UNKNOWN), Some(RunsAlone::NoPlace));
             pull.run_alone(runner, alone, how);
