@@ -16,7 +16,8 @@
 use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::global;
 
-/// The profile of one call site.
+/// The profile of one call site, in a cache line.
+#[repr(align(64))]
 pub(crate) struct CallSiteProfile {
     key: Key,
     /// A cost in ticks, in units the user of the site chooses. 0: unknown.
@@ -32,6 +33,8 @@ pub(crate) struct CallSiteProfile {
     alone_below: AtomicU64,
     /// Calls still to be shared before their first item.
     shared: AtomicU32,
+    /// Searches in a row that went to the end.
+    whole_searches: AtomicU32,
 }
 
 /// How a site's profile is found. The models have only its key.
@@ -79,6 +82,7 @@ impl CallSiteProfile {
         self.cost_alone.store(0, Ordering::Relaxed);
         self.cost_in_trial.store(0, Ordering::Relaxed);
         self.shared.store(0, Ordering::Relaxed);
+        self.whole_searches.store(0, Ordering::Relaxed);
         self.set_history(History::default());
     }
 }
@@ -140,6 +144,20 @@ impl CallSiteProfile {
             self.shared.store(left - 1, Ordering::Relaxed);
         }
         left > 0
+    }
+
+    /// Whether searches go to the end: the last two did. One is no proof.
+    pub(crate) fn searches_whole(&self) -> bool {
+        // Relaxed: advice.
+        self.whole_searches.load(Ordering::Relaxed) >= 2
+    }
+
+    /// A search went to the end, or did not.
+    pub(crate) fn has_searched(&self, whole: bool) {
+        // Relaxed, both: advice; two threads may count the same call.
+        let before = self.whole_searches.load(Ordering::Relaxed);
+        let now = if whole { (before + 1).min(2) } else { 0 };
+        self.whole_searches.store(now, Ordering::Relaxed);
     }
 
     /// The cost of the last whole call that ran alone, or 0.
@@ -267,6 +285,7 @@ global! {
             hurt: AtomicU32::new(0),
             alone_below: AtomicU64::new(0),
             shared: AtomicU32::new(0),
+            whole_searches: AtomicU32::new(0),
         }
     }; 1 << TABLE_BITS];
 }

@@ -117,15 +117,18 @@ impl SharingPlan<'_> {
         }
     }
 
-    /// Whether a call that has run for `spent` ticks, and has `left` ticks of work in items of this rate, is better shared.
-    fn is_better_shared(&self, spent: u64, left: u64, rate: Rate) -> bool {
-        let (work, may_open) = match self.until {
-            Until::End => (left, true),
-            Until::Any | Until::First => {
-                (spent, cost::is_long_search(spent, series::since_last_end))
-            }
-        };
-        may_open
+    /// Whether a call of this site that has run for `spent` ticks, and has `left` ticks of work in items of this rate, is better
+    /// shared.
+    fn is_better_shared(
+        &self,
+        site: &CallSiteProfile,
+        spent: u64,
+        (left, rate): (u64, Rate),
+    ) -> bool {
+        // If it went to the end lately, it is a loop like others.
+        let may_end = self.until != Until::End && !site.searches_whole();
+        let work = if may_end { spent } else { left };
+        (!may_end || cost::is_long_search(spent, series::since_last_end))
             && (!self.merges_items || cost::outweighs_merging(work, rate))
             && pays_to_share(left)
     }
@@ -155,7 +158,8 @@ pub(crate) enum Until {
     /// At its last position.
     #[default]
     End,
-    /// At some item: nothing is wanted after that. As it may be the next, the caller begins alone.
+    /// At some item: nothing is wanted after that. As it may be the next, the caller begins alone, unless the last two such calls
+    /// went to the end.
     Any,
     /// At the first of some items: what comes before it is wanted. So runners also stay near the first positions that are
     /// left, since what they run beyond it is done for nothing.
@@ -221,7 +225,8 @@ pub(crate) fn run_short<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     let len = source.len();
     let thread = CallerThread::current();
     let number = thread.map_or(0, |thread| thread.calls.next_number());
-    let is_measured = O::MEASURES_SHORT || cost::is_sampled(number);
+    let since_look = thread.map_or(0, |thread| thread.calls.since_look(number));
+    let is_measured = O::MEASURES_SHORT || cost::is_sampled(number, since_look);
     let start = if is_measured { clock::ticks() } else { 0 };
     let mut runner = LoopRunner::new(source, consumer);
     let whole = Whole {
@@ -310,17 +315,20 @@ fn drive_long<O: LoopObserver>(
                 return shared_loop::share(rest, runner, plan, (site, observer), begun);
             } else if !plan.helpers.may_wait() && site.must_run_alone(items) {
                 RunsAlone::SharingHurt
-            } else if items > 1 && plan.is_better_shared(0, expected, known) {
+            } else if items > 1 && plan.is_better_shared(site, 0, (expected, known)) {
                 return shared_loop::share(rest, runner, plan, (site, observer), begun);
             } else {
                 RunsAlone::TooShort
             };
             // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
             let counts = because == RunsAlone::SharingHurt
-                && plan.is_better_shared(u64::MAX, expected, known);
+                && plan.is_better_shared(site, u64::MAX, (expected, known));
             let _running = counts.then(current::enter_as_running);
             drive_alone(rest, runner, plan, (site, observer), because);
         });
+    }
+    if plan.until != Until::End {
+        site.has_searched(work.end() >= len);
     }
 }
 
@@ -423,7 +431,10 @@ fn drive_alone<O: LoopObserver>(
             break;
         }
         let left = probe.measure(to - from, end - to);
-        if may_share && end - to > 1 && plan.is_better_shared(probe.spent(), left, probe.rate) {
+        if may_share
+            && end - to > 1
+            && plan.is_better_shared(site, probe.spent(), (left, probe.rate))
+        {
             begun = Some(Begun::at(probe.rate));
             break;
         }

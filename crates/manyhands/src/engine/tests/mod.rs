@@ -6,9 +6,10 @@ mod mixes;
 mod reports;
 
 use crate::Runtime;
-use crate::engine::{CallSiteProfile, Consumer, Indexed, Plan, SharingPlan, Site};
+use crate::engine::{CallSiteProfile, Consumer, Indexed, Plan, SharingPlan, Site, Until};
 use crate::engine::{Rate, cost as model, current, drive, key_of};
 use crate::sync::{clock, wait_until};
+use std::hint::black_box;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -215,3 +216,47 @@ fn a_call_that_runs_alone_because_sharing_hurt_is_opened_if_it_takes_long() {
 
 const ITEMS: u64 = 1_000;
 const LAST: u64 = ITEMS - 1;
+
+/// A search for one number.
+struct Searching {
+    wanted: u64,
+    end: AtomicU64,
+}
+
+impl Consumer<u64> for Searching {
+    type Runner = ();
+
+    fn start(&self) {}
+
+    fn consume<I: Iterator<Item = u64>>(&self, _: &mut (), _: Range<u64>, mut items: I) {
+        if items.any(|item| black_box(item) == self.wanted) {
+            self.end.store(0, Ordering::Relaxed);
+        }
+    }
+
+    fn end(&self) -> u64 {
+        self.end.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn a_search_begins_alone_unless_the_last_two_went_to_the_end() {
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    let _entered = runtime.enter();
+    let mut plan = plan(None);
+    plan.sharing.until = Until::Any;
+    let site = CallSiteProfile::of(key_of::<Numbers, Searching>());
+    let is_shared_at_once_after_one_for = |wanted| {
+        let end = AtomicU64::new(u64::MAX);
+        // So many that the call is not short, and few enough for Miri.
+        drive(&Numbers(1 << 16), &mut Searching { wanted, end }, &plan);
+        let (left, rate) = (1 << 40, Rate(1 << 10));
+        plan.sharing.is_better_shared(site, 0, (left, rate))
+    };
+    let absent = u64::MAX;
+    let searches = [absent, absent, absent, 7, absent, 1 << 15, absent, absent];
+    assert_eq!(
+        searches.map(is_shared_at_once_after_one_for),
+        [false, true, true, false, false, false, false, true]
+    );
+}

@@ -182,11 +182,17 @@ impl<J, R> UnsharedCalls<J, R> {
         self.is_watched.load(Ordering::Relaxed)
     }
 
+    /// Owner: how many calls have begun since a monitor has looked, up to that of this number.
+    #[inline]
+    pub(crate) fn since_look(&self, number: u64) -> u64 {
+        // Relaxed: a hint.
+        number.saturating_sub(self.seen.load(Ordering::Relaxed))
+    }
+
     /// Owner: whether a monitor has looked since the call began.
     #[inline]
     pub(crate) fn is_seen(&self, call: &UnsharedCall<J, R>) -> bool {
-        // Relaxed: a hint.
-        self.seen.load(Ordering::Relaxed) >= call.number
+        self.since_look(call.number) == 0
     }
 
     /// How often a monitor has looked.
