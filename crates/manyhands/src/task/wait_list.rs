@@ -4,9 +4,9 @@
 //! under a lock.
 //!
 //! # States of an entry
-//! - `Free`: nobody uses it.
-//! - `Waiting`: it is in the list, with a waker.
-//! - `Notified`: it is out of the list, and its waker was handed out; the waiter has not tried again since.
+//! - Free: nobody has its key.
+//! - Waiting: it is in the list, with a waker.
+//! - Notified: it is out of the list, and its waker was handed out; the waiter has not tried again since.
 //!
 //! A notified waiter may find nothing: it tries again, and either leaves, or waits again as the first of the list.
 //!
@@ -50,20 +50,13 @@ impl WaiterKey {
 }
 
 struct Waiter<D> {
-    state: WaiterState,
+    /// Present while it waits.
     waker: Option<Waker>,
     data: Option<D>,
     previous: usize,
     next: usize,
     /// How often it was notified and found nothing.
     found_nothing: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WaiterState {
-    Free,
-    Waiting,
-    Notified,
 }
 
 impl<D> WaitList<D> {
@@ -93,7 +86,6 @@ impl<D> WaitList<D> {
     /// Joins as the last.
     pub(crate) fn join(&mut self, waker: Waker, data: Option<D>) -> WaiterKey {
         let waiter = Waiter {
-            state: WaiterState::Waiting,
             waker: Some(waker),
             data,
             previous: self.back,
@@ -129,8 +121,7 @@ impl<D> WaitList<D> {
             return None;
         }
         let old = waiter.waker.replace(by.keep());
-        if waiter.state == WaiterState::Notified {
-            waiter.state = WaiterState::Waiting;
+        if old.is_none() {
             waiter.found_nothing = waiter.found_nothing.saturating_add(1);
             waiter.previous = NONE;
             waiter.next = front;
@@ -168,7 +159,7 @@ impl<D> WaitList<D> {
 
     /// Whether the holder of the key has been notified and has not tried again since.
     pub(crate) fn is_notified(&self, key: &WaiterKey) -> bool {
-        self.waiters[key.index()].state == WaiterState::Notified
+        self.waiters[key.index()].waker.is_none()
     }
 
     /// The data that the holder of the key left.
@@ -186,7 +177,6 @@ impl<D> WaitList<D> {
         self.unlink(number);
         self.notified += 1;
         let waiter = &mut self.waiters[number];
-        waiter.state = WaiterState::Notified;
         if waiter.found_nothing >= FOUND_NOTHING_MAX {
             let owed = 1 << waiter.found_nothing.min(OWED_DOUBLINGS_MAX);
             self.owed = self.owed.max(owed);
@@ -243,13 +233,12 @@ impl<D> WaitList<D> {
     /// Frees an entry; returns what it held, to be dropped where no lock is held.
     pub(crate) fn leave(&mut self, key: &WaiterKey) -> (Option<Waker>, Option<D>) {
         let number = key.index();
-        if self.waiters[number].state == WaiterState::Waiting {
-            self.unlink(number);
-        } else {
+        if self.is_notified(key) {
             self.is_back();
+        } else {
+            self.unlink(number);
         }
         let waiter = &mut self.waiters[number];
-        waiter.state = WaiterState::Free;
         waiter.next = self.free;
         self.free = number;
         (waiter.waker.take(), waiter.data.take())
