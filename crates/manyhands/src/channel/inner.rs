@@ -121,16 +121,6 @@ impl<T> ChannelInner<T> {
         result
     }
 
-    /// One attempt of what may have to wait, in a full step.
-    fn attempt<R>(
-        &self,
-        state: StateGuard<'_, T>,
-        mut by: PollWaker<'_>,
-        change: impl FnOnce(&mut State<T>, &mut PollWaker<'_>, &mut DeferredWakes<T>) -> R,
-    ) -> R {
-        self.step_locked(state, |state, deferred| change(state, &mut by, deferred))
-    }
-
     /// Locks the batch as well, and moves its items into the state.
     fn lock_batch<'a>(&'a self, state: StateGuard<'a, T>) -> FullGuard<'a, T> {
         let mut full = FullGuard { state, batch: None };
@@ -150,9 +140,9 @@ impl<T> ChannelInner<T> {
         cx: &Context<'_>,
         result: fn(&State<T>) -> R,
     ) -> Poll<R> {
-        let by = PollWaker::of(cx);
-        self.attempt(self.state.lock(), by, |state, by, deferred| {
-            let polled = state.poll_until(until, waiter, by, deferred);
+        let mut by = PollWaker::of(cx);
+        self.step(|state, deferred| {
+            let polled = state.poll_until(until, waiter, &mut by, deferred);
             polled.map(|()| result(state))
         })
     }

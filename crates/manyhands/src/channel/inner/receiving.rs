@@ -115,8 +115,8 @@ impl<T> ChannelInner<T> {
         } else if let Some(item) = state.take_as_notified(waiter) {
             return Poll::Ready(Ok(item));
         }
-        self.attempt(state, by, |state, by, deferred| {
-            state.poll_receive(waiter, by, deferred, State::take)
+        self.step_locked(state, |state, deferred| {
+            state.poll_receive(waiter, &mut by, deferred, State::take)
         })
     }
 
@@ -131,10 +131,10 @@ impl<T> ChannelInner<T> {
             return Poll::Ready(Ok(0));
         }
         items.reserve(self.buffered().min(max));
-        let by = PollWaker::of(cx);
-        self.attempt(self.state.lock(), by, |state, by, deferred| {
+        let mut by = PollWaker::of(cx);
+        self.step(|state, deferred| {
             let max = max.min(state.items_for(waiter.as_ref()));
-            state.poll_receive(waiter, by, deferred, |state, deferred| {
+            state.poll_receive(waiter, &mut by, deferred, |state, deferred| {
                 take_many(state, deferred, items, max)
             })
         })

@@ -140,14 +140,17 @@ impl<T> ChannelInner<T> {
                 Err(item) => sending.item = Some(item),
             }
         }
-        let (by, state) = if is_task(cx.waker()) {
-            (PollWaker::of(cx), state)
+        let mut by;
+        let state = if is_task(cx.waker()) {
+            by = PollWaker::of(cx);
+            state
         } else {
             drop(state);
-            (PollWaker::of(cx), self.state.lock_patiently())
+            by = PollWaker::of(cx);
+            self.state.lock_patiently()
         };
-        self.attempt(state, by, |state, by, deferred| {
-            state.poll_send(sending, by, deferred)
+        self.step_locked(state, |state, deferred| {
+            state.poll_send(sending, &mut by, deferred)
         })
     }
 
