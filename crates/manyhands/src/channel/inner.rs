@@ -34,7 +34,7 @@ use std::task::{Context, Poll};
 pub(super) struct ChannelInner<T> {
     state: Padded<ShortLock<State<T>>>,
     /// Only a holder of the state's lock fills it.
-    batch: ReceiverBatch<T>,
+    batch: Padded<ReceiverBatch<T>>,
     capacity: usize,
     /// Of sends that find it full, and of receives that find it empty.
     pub(super) send_retries: Retries,
@@ -76,7 +76,7 @@ impl<T> ChannelInner<T> {
         Self {
             // A side that finds the lock taken retries after the other has moved about half the capacity.
             state: Padded(ShortLock::with_patience(state, capacity / 2)),
-            batch: ReceiverBatch::new(capacity / 2),
+            batch: Padded(ReceiverBatch::new(capacity / 2)),
             capacity,
             send_retries: Retries::new(),
             receive_retries: Retries::new(),

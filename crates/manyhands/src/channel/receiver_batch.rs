@@ -15,13 +15,11 @@
 
 use crate::channel::Ring;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Padded, ShortGuard, ShortLock};
+use crate::sync::{ShortGuard, ShortLock};
 
 /// The receiver batch of a channel.
-pub(super) struct ReceiverBatch<T>(Padded<Parts<T>>);
-
 #[repr(C)]
-struct Parts<T> {
+pub(super) struct ReceiverBatch<T> {
     len: AtomicUsize,
     items: ShortLock<Items<T>>,
 }
@@ -45,10 +43,10 @@ impl<T> ReceiverBatch<T> {
             items: Ring::new(),
             fast_above: 0,
         };
-        Self(Padded(Parts {
+        Self {
             len: AtomicUsize::new(0),
             items: ShortLock::with_patience(items, patience),
-        }))
+        }
     }
 
     /// How many items there are, or were a moment ago; never fewer than there are if the caller holds the channel's
@@ -56,7 +54,7 @@ impl<T> ReceiverBatch<T> {
     #[inline]
     pub(super) fn len(&self) -> usize {
         // Relaxed: see above.
-        self.0.len.load(Ordering::Relaxed)
+        self.len.load(Ordering::Relaxed)
     }
 
     /// Takes the first item, if no full step is needed.
@@ -65,21 +63,21 @@ impl<T> ReceiverBatch<T> {
         if self.len() == 0 {
             return None;
         }
-        let mut guard = self.0.items.lock();
+        let mut guard = self.items.lock();
         if guard.items.len() <= guard.fast_above {
             return None;
         }
         let item = guard.items.pop_front();
         // Relaxed: see above.
-        self.0.len.store(guard.items.len(), Ordering::Relaxed);
+        self.len.store(guard.items.len(), Ordering::Relaxed);
         item
     }
 
     /// Takes the lock; the caller holds the channel's.
     pub(super) fn lock(&self) -> ReceiverBatchGuard<'_, T> {
         ReceiverBatchGuard {
-            len: &self.0.len,
-            items: self.0.items.lock(),
+            len: &self.len,
+            items: self.items.lock(),
         }
     }
 }
