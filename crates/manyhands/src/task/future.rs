@@ -3,18 +3,16 @@
 //! The future does not move. It is dropped in place before the outcome is published. If a poll panics, the panic is the
 //! task's outcome; a panic of the drop is caught and ignored.
 //!
-//! Not here: closures (`closure.rs`), the order in which a cell is polled, finished and released (`steps.rs`), and where
-//! a woken task is queued (`schedule.rs`).
+//! Not here: closures (`closure.rs`), the order in which a cell is polled, finished and released (`steps.rs`), and how it
+//! waits and is queued again (`schedule.rs`).
 //!
 //! Unsafe: a task is taken from its queue, and polled, by pointer, and a future in a cell is pinned.
 
 use crate::job::{Action, Job, JobKind, PanicPayload, catch};
 use crate::recording::WorkType;
-use crate::task::budget;
-use crate::task::cell::{self, CellRef, Failure, Header, QueuePart, Work, WorkInCell};
+use crate::task::cell::{self, CellRef, Failure, QueuePart, Work, WorkInCell};
 use crate::task::name::Name;
-use crate::task::schedule;
-use crate::task::steps::{self, Closed, EndedPart, FutureCell, Polled, RunnerPart, Step};
+use crate::task::steps::{self, Step};
 use crate::task::waker;
 use std::task::{Context, Poll};
 
@@ -67,42 +65,4 @@ unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
 unsafe fn cancel_registered(job: *mut Job) {
     // SAFETY: a registered task is not freed.
     unsafe { CellRef::new(cell::from_job(job)) }.cancel();
-}
-
-impl FutureCell for Header {
-    #[inline]
-    fn poll(runner: RunnerPart<Self>) -> Polled<Self> {
-        let cell = runner.cell();
-        // SAFETY: from the cell's own table; the future is there.
-        let run = || unsafe { (cell.vtable().run)(cell, Step::Run) };
-        let poll = || budget::during_poll(run);
-        if cell.run_by(poll, || cell.state.wakers()) {
-            // SAFETY: the poll has done so.
-            return Polled::Ended(unsafe { runner.ended() });
-        }
-        Polled::Pending(runner)
-    }
-
-    #[inline]
-    fn prepare_to_wait(runner: &mut RunnerPart<Self>) -> Result<(), Closed> {
-        schedule::prepare_to_wait(runner)
-    }
-
-    #[inline]
-    fn queue_polled(part: QueuePart) {
-        schedule::queue_polled(part);
-    }
-
-    #[inline]
-    fn take_out(runner: &EndedPart<Self>, action: Action<'_>) {
-        schedule::take_out(runner, action);
-    }
-
-    fn drop_future(runner: RunnerPart<Self>) -> EndedPart<Self> {
-        // SAFETY: from the cell's own table; the future is there.
-        unsafe { (runner.vtable().run)(runner.cell(), Step::Drop) };
-        runner.record.ended();
-        // SAFETY: done just now.
-        unsafe { runner.ended() }
-    }
 }
