@@ -21,7 +21,7 @@ use crate::task::schedule;
 use crate::task::state::State;
 use crate::task::steps::{self, Step, TaskCell};
 use std::cell::UnsafeCell;
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -59,8 +59,8 @@ pub(super) struct VTable {
     /// Closure: runs or drops the closure and writes the outcome. Future: polls it, or drops it and writes
     /// the outcome. Returns whether the outcome is there. The caller has the right to the closure or future.
     pub(super) run: unsafe fn(CellRef<'_>, Step) -> bool,
-    /// Moves the outcome, which is there and the caller's, to a place of its type.
-    pub(super) take_outcome: unsafe fn(CellRef<'_>, *mut ()),
+    /// Where the outcome is, once it is there.
+    pub(super) outcome: unsafe fn(CellRef<'_>) -> *mut (),
     /// Drops the outcome, which is there and the caller's.
     pub(super) drop_outcome: unsafe fn(CellRef<'_>),
     pub(super) free: unsafe fn(LastPart),
@@ -285,11 +285,10 @@ impl TaskCell for Header {
     }
 
     unsafe fn take_outcome<T>(cell: CellRef<'_>) -> Outcome<T> {
-        let mut place = MaybeUninit::<Outcome<T>>::uninit();
-        // SAFETY: the caller's, and of the cell's type, as promised.
-        unsafe { (cell.vtable().take_outcome)(cell, place.as_mut_ptr().cast()) };
-        // SAFETY: moved there just now.
-        unsafe { place.assume_init() }
+        // SAFETY: from the cell's own table.
+        let outcome = unsafe { (cell.vtable().outcome)(cell) };
+        // SAFETY: it is there, of this type, and the caller's, as promised, who does not use it again.
+        unsafe { outcome.cast::<Outcome<T>>().read() }
     }
 
     #[inline]
@@ -355,7 +354,7 @@ impl<W: Work, N: Name> Cell<W, N> {
     const VTABLE: &'static VTable = &VTable {
         job: W::JOB,
         run: W::run::<N>,
-        take_outcome: Self::take_outcome,
+        outcome: Self::outcome,
         drop_outcome: Self::drop_outcome,
         free: Self::free,
         label: Self::label,
@@ -375,17 +374,10 @@ impl<W: Work, N: Name> Cell<W, N> {
         unsafe { steps::CellRef::new(cell.as_ptr().cast()) }
     }
 
-    /// See [`VTable::take_outcome`].
-    unsafe fn take_outcome(cell: CellRef<'_>, place: *mut ()) {
+    /// See [`VTable::outcome`].
+    unsafe fn outcome(cell: CellRef<'_>) -> *mut () {
         // SAFETY: as promised.
-        let cell = unsafe { Self::of(cell) };
-        let outcome = cell.stage.get().cast::<Outcome<W::Result>>();
-        // SAFETY: it is an outcome, and the caller's, who does not use it again; `place` is of this type.
-        unsafe {
-            place
-                .cast::<Outcome<W::Result>>()
-                .copy_from_nonoverlapping(outcome, 1);
-        };
+        unsafe { Self::of(cell) }.stage.get().cast()
     }
 
     /// See [`VTable::drop_outcome`].
