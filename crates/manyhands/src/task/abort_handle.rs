@@ -77,7 +77,7 @@ impl AbortHandle {
     /// Example: see [`AbortHandle`].
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        self.part.cell().label().name
+        self.part.cell().name()
     }
 
     /// Where the task was spawned.

@@ -146,7 +146,7 @@ pub(super) fn spawn<N: Name, F>(name: N, future: F) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
-    queue_new(name.priority(), new_future(name, future))
+    queue_new(name.label().priority, new_future(name, future))
 }
 
 #[track_caller]
@@ -185,7 +185,7 @@ pub(super) fn run<N: Name, F, T: Send + 'static>(name: N, closure: F) -> JoinHan
 where
     F: FnOnce() -> T + Send + 'static,
 {
-    queue_new(name.priority(), new_closure(name, closure))
+    queue_new(name.label().priority, new_closure(name, closure))
 }
 
 /// A task that is in no queue yet.

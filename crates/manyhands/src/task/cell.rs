@@ -16,7 +16,7 @@ use crate::recording::{self, TaskRecord, WorkType};
 use crate::runtime::{WorkerSlot, current};
 use crate::sync::atomic::AtomicU32;
 use crate::task::joiner::Joiner;
-use crate::task::name::{Label, Name};
+use crate::task::name::{Label, Name, TaskKind};
 use crate::task::schedule;
 use crate::task::state::State;
 use crate::task::steps::{self, Step, TaskCell};
@@ -68,19 +68,6 @@ pub(super) struct VTable {
     pub(super) kind: TaskKind,
     /// The type of the work.
     pub(super) work_type: WorkType,
-}
-
-/// What runs in a cell, and on which workers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TaskKind {
-    /// A closure: on any worker, or in place by the thread that waits for it.
-    Closure,
-    /// A future: polled by any worker.
-    Future,
-    /// A future that only the worker that spawned it polls.
-    LocalFuture,
-    /// A future with a priority of its own, which its label has.
-    PrioritizedFuture,
 }
 
 /// How a task ended.
@@ -182,6 +169,11 @@ impl<'part> CellRef<'part> {
         unsafe { (self.vtable().label)(self) }
     }
 
+    /// The name of the task.
+    pub(super) fn name(self) -> Option<&'part str> {
+        self.label().name.map(|name| &**name)
+    }
+
     /// The number of the task for its handle, `tracing` and `inspect`.
     pub(super) fn id(self) -> usize {
         self.as_ptr().addr().get()
@@ -189,14 +181,14 @@ impl<'part> CellRef<'part> {
 
     /// The span of one run or poll for the subscriber of `tracing`, until it is dropped.
     pub(super) fn span(self) -> TaskSpan {
-        tracing_events::task_span(self.id(), || self.label().name, self.location)
+        tracing_events::task_span(self.id(), || self.name(), self.location)
     }
 
     /// Records that the task exists.
     #[cold]
     fn record_spawn(self) {
-        let (label, work) = (self.label(), &self.vtable().work_type);
-        let name_and_priority = (label.name, label.priority);
+        let work = &self.vtable().work_type;
+        let name_and_priority = (self.name(), self.label().priority);
         self.record
             .spawned(self.as_ptr().cast(), name_and_priority, work, self.location);
     }
@@ -358,11 +350,10 @@ impl<W: Work, N: Name> Cell<W, N> {
         drop_outcome: Self::drop_outcome,
         free: Self::free,
         label: Self::label,
-        kind: match (N::HAS_HOME, N::HAS_PRIORITY) {
-            _ if W::IS_CLOSURE => TaskKind::Closure,
-            (true, _) => TaskKind::LocalFuture,
-            (false, true) => TaskKind::PrioritizedFuture,
-            (false, false) => TaskKind::Future,
+        kind: if W::IS_CLOSURE {
+            TaskKind::Closure
+        } else {
+            N::FUTURE
         },
         work_type: W::TYPE,
     };
@@ -408,12 +399,7 @@ impl<W: Work, N: Name> Cell<W, N> {
     unsafe fn label(cell: CellRef<'_>) -> Label<'_> {
         let cell = cell.as_ptr().cast::<Self>().as_ptr();
         // SAFETY: of this type, as promised, and valid as long as the label.
-        let name = unsafe { &(*cell).name };
-        Label {
-            name: name.shared().map(|name| &**name),
-            priority: name.priority(),
-            home: name.home(),
-        }
+        unsafe { &(*cell).name }.label()
     }
 }
 

@@ -6,8 +6,8 @@
 
 use crate::job::{Action, Job, JobKind, PanicPayload, catch, contain};
 use crate::recording::WorkType;
-use crate::task::cell::{self, CellRef, Failure, Header, QueuePart, TaskKind, Work, WorkInCell};
-use crate::task::name::Name;
+use crate::task::cell::{self, CellRef, Failure, Header, QueuePart, Work, WorkInCell};
+use crate::task::name::{Name, TaskKind};
 use crate::task::steps::{self, ClaimedWork, ClosureCell, Handle, Part, Step};
 
 /// A closure in a cell.

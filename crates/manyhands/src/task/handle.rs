@@ -6,8 +6,9 @@ use crate::recording::{self, Awaited, TaskRecord};
 use crate::runtime::{OccupiedSlot, WorkerSlot, current, refused_starts, wait};
 use crate::task::abort_handle::AbortHandle;
 use crate::task::budget;
-use crate::task::cell::{CellRef, Failure, HandlePart, TaskKind};
+use crate::task::cell::{CellRef, Failure, HandlePart};
 use crate::task::closure;
+use crate::task::name::TaskKind;
 use futures_core::future::FusedFuture;
 use std::any::Any;
 use std::error::Error;
@@ -112,7 +113,7 @@ impl<T> JoinHandle<T> {
     /// Example: see [`Builder`](super::Builder).
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        self.part.cell().label().name
+        self.part.cell().name()
     }
 
     /// Where the task was spawned.

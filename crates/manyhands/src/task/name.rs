@@ -1,4 +1,4 @@
-//! What a task is called, and what its cell keeps of that, of its priority and of its home.
+//! What a task is called and of which kind it is, and what its cell keeps of its name, its priority and its home.
 //!
 //! Not here: the cell (`cell.rs`), and where they are given (`builder.rs`).
 
@@ -11,40 +11,41 @@ use std::sync::Arc;
 /// What a task is called, and where and when it runs.
 #[derive(Debug, Default)]
 pub(super) struct Label<'task> {
-    pub(super) name: Option<&'task str>,
+    pub(super) name: Option<&'task Arc<str>>,
     pub(super) priority: Priority,
     /// The slot of the worker that alone may run it, if it is bound to one.
     pub(super) home: Option<SlotNumber>,
 }
 
+/// What runs in a cell, and on which workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TaskKind {
+    /// A closure: on any worker, or in place by the thread that waits for it.
+    Closure,
+    /// A future: polled by any worker.
+    Future,
+    /// A future that only the worker that spawned it polls.
+    LocalFuture,
+    /// A future with a priority of its own, which its label has.
+    PrioritizedFuture,
+}
+
 /// What a task keeps of its [`Label`]; zero-sized for a task without a name and with the normal priority.
 pub(super) trait Name: Send + Sync + 'static {
-    /// Whether the priority may differ from the normal one.
-    const HAS_PRIORITY: bool = false;
+    /// The kind of a future with such a label.
+    const FUTURE: TaskKind = TaskKind::Future;
 
-    /// Whether there is a home.
-    const HAS_HOME: bool = false;
-
-    /// The name.
-    fn shared(&self) -> Option<&Arc<str>>;
+    fn label(&self) -> Label<'_> {
+        Label::default()
+    }
 
     /// Runs `f`, which does not unwind, while the slot of the calling worker shows the name of this task, spawned there.
     #[inline]
     fn shown<R>(&self, spawned_at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
-        match self.shared() {
+        match self.label().name {
             Some(name) => show(name, spawned_at, f),
             None => f(),
         }
-    }
-
-    /// The priority.
-    fn priority(&self) -> Priority {
-        Priority::Normal
-    }
-
-    /// See [`Label::home`].
-    fn home(&self) -> Option<SlotNumber> {
-        None
     }
 }
 
@@ -55,14 +56,14 @@ pub(super) struct Prioritized {
 }
 
 impl Name for Prioritized {
-    const HAS_PRIORITY: bool = true;
+    const FUTURE: TaskKind = TaskKind::PrioritizedFuture;
 
-    fn shared(&self) -> Option<&Arc<str>> {
-        self.name.as_ref()
-    }
-
-    fn priority(&self) -> Priority {
-        self.priority
+    fn label(&self) -> Label<'_> {
+        Label {
+            name: self.name.as_ref(),
+            priority: self.priority,
+            home: None,
+        }
     }
 }
 
@@ -73,26 +74,24 @@ pub(super) struct Bound<N> {
 }
 
 impl<N: Name> Name for Bound<N> {
-    const HAS_HOME: bool = true;
+    const FUTURE: TaskKind = TaskKind::LocalFuture;
 
-    fn shared(&self) -> Option<&Arc<str>> {
-        self.name.shared()
-    }
-
-    fn home(&self) -> Option<SlotNumber> {
-        Some(self.home)
-    }
-}
-
-impl Name for () {
-    fn shared(&self) -> Option<&Arc<str>> {
-        None
+    fn label(&self) -> Label<'_> {
+        Label {
+            home: Some(self.home),
+            ..self.name.label()
+        }
     }
 }
+
+impl Name for () {}
 
 impl Name for Arc<str> {
-    fn shared(&self) -> Option<&Self> {
-        Some(self)
+    fn label(&self) -> Label<'_> {
+        Label {
+            name: Some(self),
+            ..Label::default()
+        }
     }
 }
 

@@ -14,7 +14,8 @@ use crate::runtime::policy::Pusher;
 use crate::runtime::{Priority, WorkerSlot, current};
 use crate::sync::atomic::Ordering;
 use crate::task::budget;
-use crate::task::cell::{Header, QueuePart, TaskKind};
+use crate::task::cell::{Header, QueuePart};
+use crate::task::name::TaskKind;
 use crate::task::steps::{Closed, EndedPart, FutureCell, Polled, RunnerPart, Step};
 use std::ptr;
 
