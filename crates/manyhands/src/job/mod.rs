@@ -133,15 +133,6 @@ impl Job {
         // SAFETY: this is a job of the kind.
         unsafe { cancel(job) };
     }
-
-    /// The pointer that a job in no queue keeps instead of a link.
-    ///
-    /// # Safety
-    /// `job` is valid, in no queue, and only the caller may queue it.
-    pub(crate) unsafe fn spare_word<'a>(job: *mut Self) -> &'a AtomicPtr<Self> {
-        // SAFETY: valid by the caller's promise.
-        unsafe { &(*job).link }
-    }
 }
 
 // SAFETY: `link` is the job's own field; only the queue that holds the job uses it.

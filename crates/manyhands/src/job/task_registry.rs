@@ -135,26 +135,17 @@ impl TaskRegistry {
         }
     }
 
-    /// How many tasks are registered.
+    /// How many tasks are registered. Once 0 for a closed registry, it stays 0.
     pub(crate) fn registered(&self) -> usize {
         let taken = |shard: &Padded<Shard>| lock(&shard.slots).taken;
         self.shards.iter().map(taken).sum()
     }
 
-    /// Whether no task is registered. Once true of a closed registry, it stays true.
-    pub(crate) fn is_empty(&self) -> bool {
-        let mut shards = self.shards.iter();
-        shards.all(|shard| lock(&shard.slots).taken == 0)
-    }
-
     /// Whether no task is registered and there is no guard. Once true of a closed registry, it stays true.
     pub(crate) fn is_deserted(&self) -> bool {
         // SeqCst: a guard was counted before its holder pushed the task whose end made the registry empty.
-        self.is_empty()
-            && self
-                .shards
-                .iter()
-                .all(|shard| shard.guards.load(Ordering::SeqCst) == 0)
+        let is_let_go = |shard: &Padded<Shard>| shard.guards.load(Ordering::SeqCst) == 0;
+        self.registered() == 0 && self.shards.iter().all(is_let_go)
     }
 
     /// Calls `discard`, which drops queued tasks, until no task is registered and there is no guard. The registry is

@@ -122,7 +122,7 @@ pub(crate) fn is_left_to_calls(pool: &impl Ends) -> bool {
 fn is_at_rest(pool: &impl Ends) -> bool {
     // SeqCst: E1.
     let is_emptied = pool.ending().emptied.load(Ordering::SeqCst);
-    is_emptied && pool.idle().is_nobody_awake() && pool.registry().is_empty()
+    is_emptied && pool.idle().is_nobody_awake() && pool.registry().registered() == 0
 }
 
 /// Worker, between two pieces of work: whether it leaves. Where the runtime closes and it does not, it drops what is queued,

@@ -120,7 +120,7 @@ impl Drop for Simulator {
             Job::perform(job, Action::Drop(self.shared.registry), RunPermit::new());
         }
         ending::begin_to_close(&*self.shared);
-        while !self.shared.registry.is_empty() {
+        while self.shared.registry.registered() > 0 {
             self.shared.discard(&self.slot.local, RunPermit::new());
             self.shared.discard_queued(RunPermit::new());
         }

@@ -9,6 +9,7 @@
 //! Unsafe: tasks are queued by pointer.
 
 use crate::job::{Action, Job, TaskKey};
+use crate::queue::Linked;
 use crate::runtime::enqueue::{Woken, enqueue_bound, enqueue_new, enqueue_woken};
 use crate::runtime::policy::Pusher;
 use crate::runtime::{Priority, WorkerSlot, current};
@@ -45,7 +46,7 @@ impl FutureCell for Header {
             runner.place.store(place.to_bits(), Ordering::Relaxed);
         }
         // SAFETY: a running task is in no queue, and only its runner uses the link.
-        let word = unsafe { Job::spare_word(job) };
+        let word = unsafe { Job::link(job) };
         let kept = match runner.vtable().kind {
             TaskKind::LocalFuture => ptr::from_ref::<WorkerSlot>(slot).cast_mut().cast(),
             TaskKind::Future | TaskKind::PrioritizedFuture | TaskKind::Closure => {
@@ -104,7 +105,7 @@ pub(super) fn queue(part: QueuePart) {
 
 fn requeue(part: QueuePart, by: Pusher) {
     // SAFETY: in no queue, and the caller's to queue.
-    let word = unsafe { Job::spare_word(part.cell().job()) };
+    let word = unsafe { Job::link(part.cell().job()) };
     // Relaxed: the state's exchange has acquired what `prepare_to_wait` wrote.
     let kept = word.load(Ordering::Relaxed);
     part.record.woken();
