@@ -10,11 +10,12 @@
 //! Unsafe: the cell is reached through a pointer to its header, and freed by its last holder.
 
 use crate::integrations::tracing_events::{self, TaskSpan};
-use crate::job::{Job, JobKind, PanicPayload, SlotNumber, block, contain};
+use crate::job::{Job, JobKind, SlotNumber, block, contain};
 use crate::queue::Unqueued;
 use crate::recording::{self, TaskRecord, WorkType};
 use crate::runtime::{WorkerSlot, current};
 use crate::sync::atomic::AtomicU32;
+use crate::task::join_error::JoinError;
 use crate::task::joiner::Joiner;
 use crate::task::name::{Label, Name, TaskKind};
 use crate::task::schedule;
@@ -71,13 +72,7 @@ pub(super) struct VTable {
 }
 
 /// How a task ended.
-pub(super) type Outcome<T> = Result<T, Failure>;
-
-/// Why a task has no result.
-pub(super) enum Failure {
-    Panicked(PanicPayload),
-    Cancelled,
-}
+pub(super) type Outcome<T> = Result<T, JoinError>;
 
 /// A cell.
 #[repr(C)]
@@ -377,7 +372,7 @@ impl<W: Work, N: Name> Cell<W, N> {
         let stage = unsafe { Self::of(cell) }.stage.get();
         // SAFETY: it is an outcome, and the caller's, who does not use it again.
         let outcome = unsafe { stage.cast::<Outcome<W::Result>>().read() };
-        if let Err(Failure::Panicked(payload)) = &outcome {
+        if let Some(payload) = outcome.as_ref().err().and_then(JoinError::panic) {
             tracing_events::panic_ignored(payload.message(), Some(cell.location));
         }
         // A panic of the outcome's drop must not unwind into the worker.

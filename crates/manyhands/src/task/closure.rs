@@ -4,9 +4,10 @@
 //!
 //! Unsafe: a task is taken from its queue, and run, by pointer.
 
-use crate::job::{Action, Job, JobKind, PanicPayload, catch, contain};
+use crate::job::{Action, Job, JobKind, catch, contain};
 use crate::recording::WorkType;
-use crate::task::cell::{self, CellRef, Failure, Header, QueuePart, Work, WorkInCell};
+use crate::task::cell::{self, CellRef, Header, QueuePart, Work, WorkInCell};
+use crate::task::join_error::JoinError;
 use crate::task::name::{Name, TaskKind};
 use crate::task::steps::{self, ClaimedWork, ClosureCell, Handle, Part, Step};
 
@@ -28,11 +29,11 @@ impl<F: FnOnce() -> T, T> Work for Closure<F> {
         place.fill(match step {
             Step::Run => {
                 let outcome = name.shown(spawned_at, || catch(closure));
-                outcome.map_err(|payload| Failure::Panicked(PanicPayload::new(payload)))
+                outcome.map_err(JoinError::panicked)
             }
             Step::Drop => {
                 contain(|| drop(closure));
-                Err(Failure::Cancelled)
+                Err(JoinError::CANCELLED)
             }
         });
         true

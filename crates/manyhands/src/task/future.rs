@@ -8,9 +8,10 @@
 //!
 //! Unsafe: a task is taken from its queue, and polled, by pointer, and a future in a cell is pinned.
 
-use crate::job::{Action, Job, JobKind, PanicPayload, catch};
+use crate::job::{Action, Job, JobKind, catch};
 use crate::recording::WorkType;
-use crate::task::cell::{self, CellRef, Failure, QueuePart, Work, WorkInCell};
+use crate::task::cell::{self, CellRef, QueuePart, Work, WorkInCell};
+use crate::task::join_error::JoinError;
 use crate::task::name::Name;
 use crate::task::steps::{self, Step};
 use crate::task::waker;
@@ -39,10 +40,10 @@ impl<F: Future> Work for Async<F> {
                 match name.shown(spawned_at, poll) {
                     Ok(Poll::Pending) => return false,
                     Ok(Poll::Ready(value)) => Ok(value),
-                    Err(payload) => Err(Failure::Panicked(PanicPayload::new(payload))),
+                    Err(payload) => Err(JoinError::panicked(payload)),
                 }
             }
-            Step::Drop => Err(Failure::Cancelled),
+            Step::Drop => Err(JoinError::CANCELLED),
         };
         let place = name.shown(spawned_at, || work.drop_in_place());
         place.fill(outcome);

@@ -4,16 +4,14 @@
 
 use crate::recording::{self, Awaited, TaskRecord};
 use crate::runtime::{OccupiedSlot, WorkerSlot, current, refused_starts, wait};
+use crate::task::JoinError;
 use crate::task::abort_handle::AbortHandle;
 use crate::task::budget;
-use crate::task::cell::{CellRef, Failure, HandlePart};
+use crate::task::cell::{CellRef, HandlePart};
 use crate::task::closure;
 use crate::task::name::TaskKind;
 use futures_core::future::FusedFuture;
-use std::any::Any;
-use std::error::Error;
 use std::fmt;
-use std::io;
 use std::num::NonZeroUsize;
 use std::panic::Location;
 use std::pin::Pin;
@@ -207,7 +205,7 @@ impl<T> JoinHandle<T> {
         let Poll::Ready(outcome) = self.part.poll_outcome(Waker::noop()) else {
             unreachable!("the task has ended");
         };
-        outcome.map_err(JoinError)
+        outcome
     }
 
     /// Whether only the calling thread can run what is left of the task.
@@ -246,7 +244,7 @@ impl<T> Future for JoinHandle<T> {
             return Poll::Pending;
         };
         permit.charge();
-        Poll::Ready(outcome.map_err(JoinError))
+        Poll::Ready(outcome)
     }
 }
 
@@ -270,99 +268,5 @@ impl<T> fmt::Debug for JoinHandle<T> {
             .field("location", &format_args!("{}", self.location()))
             .field("is_finished", &self.is_finished())
             .finish()
-    }
-}
-
-/// Why a task has no result.
-///
-/// # Examples
-/// ```
-/// use manyhands::task;
-/// # std::panic::set_hook(Box::new(|_| ()));
-/// let error = task::run(|| panic!("no more paper")).join().unwrap_err();
-/// assert!(error.is_panic() && !error.is_cancelled());
-/// assert_eq!(error.to_string(), "the task panicked: no more paper");
-/// ```
-pub struct JoinError(pub(super) Failure);
-
-impl JoinError {
-    /// Whether the task panicked.
-    ///
-    /// Example: see [`JoinError`].
-    #[doc(alias = "IsFaulted")]
-    #[must_use]
-    pub fn is_panic(&self) -> bool {
-        matches!(self.0, Failure::Panicked(_))
-    }
-
-    /// Whether the task was cancelled, or dropped because its runtime was shut down.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::task;
-    /// let handle = task::spawn(std::future::pending::<()>());
-    /// handle.abort();
-    /// let error = handle.join().unwrap_err();
-    /// assert!(error.is_cancelled() && !error.is_panic());
-    /// ```
-    #[doc(alias = "IsCanceled")]
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        matches!(self.0, Failure::Cancelled)
-    }
-
-    /// The payload of the panic, to be inspected or resumed.
-    ///
-    /// # Errors
-    /// The error itself when the task did not panic.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::task;
-    /// # std::panic::set_hook(Box::new(|_| ()));
-    /// let error = task::run(|| panic!("no")).join().unwrap_err();
-    /// let payload = error.try_into_panic().unwrap();
-    /// assert_eq!(payload.downcast_ref(), Some(&"no"));
-    /// ```
-    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, Self> {
-        match self.0 {
-            Failure::Panicked(payload) => Ok(payload.into_inner()),
-            Failure::Cancelled => Err(self),
-        }
-    }
-}
-
-impl fmt::Display for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Failure::Panicked(payload) => write!(f, "the task panicked: {payload}"),
-            Failure::Cancelled => f.write_str("the task was cancelled"),
-        }
-    }
-}
-
-impl fmt::Debug for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl Error for JoinError {}
-
-/// Of the kind `Other`, as tokio's.
-///
-/// # Examples
-/// ```
-/// use manyhands::task;
-/// use std::io;
-/// async fn read() -> io::Result<usize> {
-///     let length = task::spawn(async { 7 }).await?;
-///     Ok(length)
-/// }
-/// assert_eq!(task::block_on(read()).unwrap(), 7);
-/// ```
-impl From<JoinError> for io::Error {
-    fn from(error: JoinError) -> Self {
-        Self::other(error)
     }
 }

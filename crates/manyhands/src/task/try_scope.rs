@@ -2,11 +2,10 @@
 //!
 //! Not here: why borrowing is sound (`scope.rs`, whose scope this one is made of).
 
-use crate::job::{InPlace, PanicPayload, catch, contain};
+use crate::job::{InPlace, catch, contain};
 use crate::recording::Awaited;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
-use crate::task::cell::Failure;
 use crate::task::{GroupError, JoinError, TaskScope};
 use std::task::{Poll, ready};
 
@@ -104,16 +103,13 @@ impl<'scope, E: Send> TryTaskScope<'scope, '_, E> {
         let index = self.spawned.fetch_add(1, Ordering::Relaxed);
         let mut member = Member {
             scope: self,
-            failure: Some(GroupError::Ended(index, JoinError(Failure::Cancelled))),
+            failure: Some(GroupError::Ended(index, JoinError::CANCELLED)),
         };
         // Twice, so that a panic of the future's drop is its failure.
         let member = InPlace::by(InPlace::of(future), move |future, context| {
             let result = match catch(|| future.poll(context)) {
                 Ok(polled) => ready!(polled).map_err(|error| GroupError::Failed(index, error)),
-                Err(payload) => {
-                    let panicked = Failure::Panicked(PanicPayload::new(payload));
-                    Err(GroupError::Ended(index, JoinError(panicked)))
-                }
+                Err(payload) => Err(GroupError::Ended(index, JoinError::panicked(payload))),
             };
             member.failure = result.err();
             member.ends();
