@@ -30,18 +30,10 @@ pub(crate) struct Node {
     deadline: Moment,
 }
 
-/// A neighbour of a node, or, as an odd address, the slot at whose end the node is: the slot's number is needed only
-/// there. One word, because every sleeping task has two of them.
-#[derive(Debug, Clone, Copy)]
+/// A neighbour of a node, or, as an odd address, the ends of the list of a slot: each list is a circle through them. One
+/// word, because every sleeping task has two of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Link(*mut Node);
-
-/// What a link leads to.
-#[derive(Debug, Clone, Copy)]
-enum Neighbour {
-    Node(ValidNode),
-    /// An end of the list of this slot: level × 64 + slot.
-    EndOf(usize),
-}
 
 impl Link {
     /// Of a node that is in no list.
@@ -51,27 +43,17 @@ impl Link {
         Self(node.0.as_ptr())
     }
 
-    fn end_of(slot_index: usize) -> Self {
+    /// The ends of the list of this slot: level × 64 + slot.
+    fn ends_of(slot_index: usize) -> Self {
         Self(ptr::without_provenance_mut(slot_index << 1 | 1))
     }
 
-    /// What it leads to; `None` if it is `NONE`.
-    fn neighbour(self) -> Option<Neighbour> {
-        let node = NonNull::new(self.0)?;
-        Some(if node.addr().get().is_multiple_of(2) {
+    /// The node that it leads to, or else the slot to the ends of whose list; not of `NONE`.
+    fn node(self) -> Result<ValidNode, usize> {
+        match NonNull::new(self.0) {
             // SAFETY: made by `to`, and unlinked, with both neighbours' links, before its owner takes it away.
-            Neighbour::Node(unsafe { ValidNode::new(node) })
-        } else {
-            Neighbour::EndOf(node.addr().get() >> 1)
-        })
-    }
-}
-
-impl Neighbour {
-    fn node(self) -> Option<ValidNode> {
-        match self {
-            Self::Node(node) => Some(node),
-            Self::EndOf(_) => None,
+            Some(node) if self.0.addr().is_multiple_of(2) => Ok(unsafe { ValidNode::new(node) }),
+            _ => Err(self.0.addr() >> 1),
         }
     }
 }
@@ -172,7 +154,7 @@ impl Wheel {
         Self {
             now,
             occupied: [0; LEVELS],
-            slots: vec![List::default(); LEVELS * SLOTS].into_boxed_slice(),
+            slots: (0..LEVELS * SLOTS).map(List::empty).collect(),
         }
     }
 
@@ -200,24 +182,32 @@ impl Wheel {
 
     /// Takes a node out, if it is linked.
     fn unlink(&mut self, node: ValidNode) {
-        let (before_link, after_link) = node.links();
-        let (Some(before), Some(after)) = (before_link.neighbour(), after_link.neighbour()) else {
+        let (before, after) = node.links();
+        if before == Link::NONE {
             return;
-        };
+        }
         node.set_before(Link::NONE);
         node.set_after(Link::NONE);
-        match before {
-            Neighbour::Node(before) => before.set_after(after_link),
-            Neighbour::EndOf(slot_index) => self.slots[slot_index].first = after.node(),
+        self.set_after(before, after);
+        self.set_before(after, before);
+        if let (Err(slot_index), Err(_)) = (before.node(), after.node()) {
+            self.occupied[slot_index / SLOTS] &= !(1 << (slot_index % SLOTS));
         }
-        match after {
-            Neighbour::Node(after) => after.set_before(before_link),
-            Neighbour::EndOf(slot_index) => {
-                self.slots[slot_index].last = before.node();
-                if before.node().is_none() {
-                    self.occupied[slot_index / SLOTS] &= !(1 << (slot_index % SLOTS));
-                }
-            }
+    }
+
+    /// Sets what comes after a node, or first in a list.
+    fn set_after(&mut self, before: Link, link: Link) {
+        match before.node() {
+            Ok(node) => node.set_after(link),
+            Err(slot_index) => self.slots[slot_index].first = link,
+        }
+    }
+
+    /// Sets what comes before a node, or last in a list.
+    fn set_before(&mut self, after: Link, link: Link) {
+        match after.node() {
+            Ok(node) => node.set_before(link),
+            Err(slot_index) => self.slots[slot_index].last = link,
         }
     }
 
@@ -235,16 +225,15 @@ impl Wheel {
             self.spread(slot_index);
             return Step::Moved;
         }
-        let node = self.slots[slot_index]
-            .first
-            .expect("an occupied slot has a first node");
+        let node = self.slots[slot_index].first.node();
+        let node = node.expect("an occupied slot has a first node");
         self.unlink(node);
         Step::Due(node.0)
     }
 
     /// Takes out any one node, due or not.
     pub(crate) fn take_any(&mut self) -> Option<NonNull<Node>> {
-        let node = self.slots.iter().find_map(|slot| slot.first)?;
+        let node = self.slots.iter().find_map(|slot| slot.first.node().ok())?;
         self.unlink(node);
         Some(node.0)
     }
@@ -258,7 +247,7 @@ impl Wheel {
     /// remains the next one.
     fn spread(&mut self, slot_index: usize) {
         for _ in 0..MOVED_IN_A_STEP {
-            let Some(node) = self.slots[slot_index].first else {
+            let Ok(node) = self.slots[slot_index].first.node() else {
                 return;
             };
             self.unlink(node);
@@ -270,15 +259,11 @@ impl Wheel {
     fn link(&mut self, node: ValidNode) {
         let slot_index = slot_index_of(node.deadline().tick_due(), self.now);
         self.occupied[slot_index / SLOTS] |= 1 << (slot_index % SLOTS);
-        let end = Link::end_of(slot_index);
-        let list = &mut self.slots[slot_index];
-        node.set_before(list.last.map_or(end, Link::to));
-        node.set_after(end);
-        match list.last {
-            None => list.first = Some(node),
-            Some(last) => last.set_after(Link::to(node)),
-        }
-        list.last = Some(node);
+        let (ends, last) = (Link::ends_of(slot_index), self.slots[slot_index].last);
+        node.set_before(last);
+        node.set_after(ends);
+        self.set_after(last, Link::to(node));
+        self.set_before(ends, Link::to(node));
     }
 
     /// The slot that begins next: level, slot, first tick. On each level the slots follow each other in time,
@@ -323,11 +308,20 @@ const fn width_of(level: usize) -> u64 {
     1 << (SLOT_BITS as usize * level)
 }
 
-/// The ends of a doubly linked list of nodes.
-#[derive(Debug, Clone, Default)]
+/// The ends of a list of nodes. Both lead to themselves if it is empty.
 struct List {
-    first: Option<ValidNode>,
-    last: Option<ValidNode>,
+    first: Link,
+    last: Link,
+}
+
+impl List {
+    fn empty(slot_index: usize) -> Self {
+        let ends = Link::ends_of(slot_index);
+        Self {
+            first: ends,
+            last: ends,
+        }
+    }
 }
 
 const LEVELS: usize = 6;
