@@ -26,7 +26,6 @@ use crate::channel::{
 };
 use crate::recording::ChannelRecord;
 use crate::sync::{Padded, ShortGuard, ShortLock};
-use std::cell::Cell;
 use std::fmt;
 use std::task::{Context, Poll};
 
@@ -57,9 +56,9 @@ struct FullGuard<'a, T> {
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// The version of the lock of the state.
-    version: Cell<Option<u32>>,
+    version: Option<u32>,
     /// Items in the batch.
-    batch_len: Cell<usize>,
+    batch_len: usize,
 }
 
 /// Called with each item that falls out of a full channel.

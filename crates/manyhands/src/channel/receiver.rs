@@ -76,12 +76,12 @@ impl<T> Receiver<T> {
         // In a rendezvous channel retrying does not help: the item passes only while one side waits.
         if !self.shared.is_rendezvous() {
             let shared = &self.shared;
-            let seen = Seen::default();
+            let mut seen = Seen::default();
             let received = shared.receive_retries.retry(|| {
                 if !shared.may_have_changed(&seen) {
                     return None;
                 }
-                match shared.try_recv_and_note(&seen) {
+                match shared.try_recv_and_note(&mut seen) {
                     Ok(item) => Some(Ok(item)),
                     Err(TryRecvError::Closed(closed)) => Some(Err(closed)),
                     Err(TryRecvError::Empty) => None,

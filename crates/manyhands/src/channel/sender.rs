@@ -82,12 +82,12 @@ impl<T> Sender<T> {
         // In a rendezvous channel retrying does not help: the item passes only while one side waits.
         if !self.shared.is_rendezvous() {
             let shared = &self.shared;
-            let seen = Seen::default();
+            let mut seen = Seen::default();
             let sent = shared.send_retries.retry(|| {
                 if !shared.may_have_room(&seen) {
                     return None;
                 }
-                match shared.try_send_and_note(item.take()?, &seen) {
+                match shared.try_send_and_note(item.take()?, &mut seen) {
                     Ok(()) => Some(Ok(())),
                     Err(TrySendError::Closed(item)) => Some(Err(SendError(item))),
                     Err(TrySendError::Full(back)) => {

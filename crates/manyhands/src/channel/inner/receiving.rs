@@ -16,7 +16,7 @@ impl<T> ChannelInner<T> {
         if let Some(item) = self.batch.take_fast() {
             return Ok(item);
         }
-        self.try_recv_and_note(&Seen::default())
+        self.try_recv_and_note(&mut Seen::default())
     }
 
     /// Whether the state was locked since `seen` was noted, by a thread that has let it go: an empty channel may have an item
@@ -24,14 +24,14 @@ impl<T> ChannelInner<T> {
     #[inline]
     pub(in crate::channel) fn may_have_changed(&self, seen: &Seen) -> bool {
         let version = self.state.version();
-        version.is_some() && version != seen.version.get()
+        version.is_some() && version != seen.version
     }
 
     /// As [`try_recv`](Self::try_recv), and notes what was seen.
     #[inline]
-    pub(in crate::channel) fn try_recv_and_note(&self, seen: &Seen) -> Result<T, TryRecvError> {
+    pub(in crate::channel) fn try_recv_and_note(&self, seen: &mut Seen) -> Result<T, TryRecvError> {
         let mut state = self.state.lock();
-        seen.version.set(Some(ShortLock::version_after(&state)));
+        seen.version = Some(ShortLock::version_after(&state));
         match self.take_fast(&mut state) {
             Taken::Item(item) => Ok(item),
             Taken::Empty => Err(TryRecvError::Empty),

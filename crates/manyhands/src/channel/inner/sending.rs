@@ -20,18 +20,18 @@ impl<T> ChannelInner<T> {
     pub(in crate::channel) fn try_send_and_note(
         &self,
         item: T,
-        seen: &Seen,
+        seen: &mut Seen,
     ) -> Result<(), TrySendError<T>> {
         self.try_send_by(item, |state, item| {
-            seen.version.set(Some(ShortLock::version_after(state)));
-            seen.batch_len.set(self.batch.len());
+            seen.version = Some(ShortLock::version_after(state));
+            seen.batch_len = self.batch.len();
             state.offer_fast(item, &self.batch)
         })
     }
 
     /// As [`may_have_changed`](Self::may_have_changed): a full channel may have room now.
     pub(in crate::channel) fn may_have_room(&self, seen: &Seen) -> bool {
-        self.may_have_changed(seen) || self.batch.len() != seen.batch_len.get()
+        self.may_have_changed(seen) || self.batch.len() != seen.batch_len
     }
 
     /// As [`try_send`](Self::try_send), but may report a full channel although receivers have just made room: it does

@@ -271,30 +271,33 @@ fn a_late_sender_puts_nobody_off_in_a_closed_channel() {
 #[test]
 fn who_retries_sees_when_there_may_be_an_item() {
     let shared = channel(4);
-    let seen = Seen::default();
+    let mut seen = Seen::default();
     assert!(shared.may_have_changed(&seen), "nothing was seen yet");
-    assert_eq!(shared.try_recv_and_note(&seen), Err(TryRecvError::Empty));
+    assert_eq!(
+        shared.try_recv_and_note(&mut seen),
+        Err(TryRecvError::Empty)
+    );
     assert!(!shared.may_have_changed(&seen));
     assert_eq!(shared.try_send(7), Ok(()));
     assert!(shared.may_have_changed(&seen));
-    assert_eq!(shared.try_recv_and_note(&seen), Ok(7));
+    assert_eq!(shared.try_recv_and_note(&mut seen), Ok(7));
 }
 
 #[test]
 fn who_retries_sees_when_there_may_be_room_also_in_the_batch() {
     let shared = channel(4);
     (0..4).for_each(|n| assert_eq!(shared.try_send(n), Ok(())));
-    let seen = Seen::default();
+    let mut seen = Seen::default();
     assert!(shared.may_have_room(&seen), "nothing was seen yet");
     for n in [4, 5, 6] {
         assert_eq!(
-            shared.try_send_and_note(n, &seen),
+            shared.try_send_and_note(n, &mut seen),
             Err(TrySendError::Full(n))
         );
         assert!(!shared.may_have_room(&seen));
         // The first receive locks the state, later ones take from the batch.
         assert!(shared.try_recv().is_ok());
         assert!(shared.may_have_room(&seen));
-        assert_eq!(shared.try_send_and_note(n, &seen), Ok(()));
+        assert_eq!(shared.try_send_and_note(n, &mut seen), Ok(()));
     }
 }
