@@ -58,9 +58,6 @@ pub(super) enum AfterRelease {
     Free,
     /// The future has neither wakers nor a handle: the caller must queue it, to be dropped.
     Queue,
-    /// Handle only: it is not released, because the outcome is there. The caller drops the outcome and calls
-    /// `release_finished_handle`.
-    DropOutcome,
 }
 
 /// What is to be done with a closure or a future.
@@ -255,14 +252,16 @@ impl State {
         })
     }
 
-    /// Releases the handle's part.
-    pub(super) fn release_handle(&self) -> AfterRelease {
+    /// Releases the handle's part. `None`: it is not released, because the outcome is there. The caller drops the outcome and
+    /// calls `release_finished_handle`.
+    #[must_use]
+    pub(super) fn release_handle(&self) -> Option<AfterRelease> {
         self.change(|word| {
             if word & DONE != 0 {
-                return (word, AfterRelease::DropOutcome);
+                return (word, None);
             }
             let word = word & !HANDLE;
-            (orphaned(word), released(word))
+            (orphaned(word), Some(released(word)))
         })
     }
 
@@ -391,10 +390,10 @@ mod tests {
         let state = State::new();
         assert_eq!((state.claim(), state.claim_queued()), (Some(SHARED), None));
         assert_eq!(state.release_queue(), AfterRelease::Keep);
-        assert_eq!(state.release_handle(), AfterRelease::Free);
+        assert_eq!(state.release_handle(), Some(AfterRelease::Free));
         let state = State::new();
         assert_eq!(state.claim_queued(), Some(SHARED));
-        assert_eq!(state.release_handle(), AfterRelease::Keep);
+        assert_eq!(state.release_handle(), Some(AfterRelease::Keep));
         assert_eq!(state.release_queue(), AfterRelease::Free);
     }
 
@@ -402,7 +401,7 @@ mod tests {
     fn a_closure_without_a_handle_is_the_queue_s() {
         let state = State::new();
         assert!(!state.cancel());
-        assert_eq!(state.release_handle(), AfterRelease::Keep);
+        assert_eq!(state.release_handle(), Some(AfterRelease::Keep));
         let claimed = state.claim_queued().unwrap();
         assert_eq!((claimed.is_shared, claimed.step), (false, Step::Drop));
     }
@@ -411,7 +410,7 @@ mod tests {
     fn a_closure_with_an_abort_handle_is_freed_by_its_last_holder() {
         let state = State::new();
         state.add_waker();
-        assert_eq!(state.release_handle(), AfterRelease::Keep);
+        assert_eq!(state.release_handle(), Some(AfterRelease::Keep));
         assert_eq!(state.claim_queued(), Some(SHARED));
         assert!(!state.cancel(), "it has begun");
         assert_eq!(state.release_queue(), AfterRelease::Keep);
@@ -433,7 +432,7 @@ mod tests {
         assert_eq!(state.begin_poll(), Step::Run);
         assert_eq!(state.finish(), AfterFinish::Awaited);
         assert!(!state.wake(), "it is done");
-        assert_eq!(state.release_handle(), AfterRelease::DropOutcome);
+        assert_eq!(state.release_handle(), None);
         assert_eq!(state.release_finished_handle(), AfterRelease::Keep);
         assert_eq!(state.release_runner(), AfterRelease::Free);
     }
@@ -476,7 +475,7 @@ mod tests {
             "not counted any more"
         );
         assert_eq!(state.finish(), AfterFinish::Awaited);
-        assert_eq!(state.release_handle(), AfterRelease::DropOutcome);
+        assert_eq!(state.release_handle(), None);
         assert_eq!(state.release_finished_handle(), AfterRelease::Keep);
         assert_eq!(state.release_runner(), AfterRelease::Keep);
     }
@@ -484,7 +483,7 @@ mod tests {
     #[test]
     fn a_future_that_nobody_can_reach_is_dropped() {
         let state = State::new();
-        assert_eq!(state.release_handle(), AfterRelease::Keep);
+        assert_eq!(state.release_handle(), Some(AfterRelease::Keep));
         assert_eq!(state.begin_poll(), Step::Run);
         state.add_waker();
         assert_eq!(state.end_poll(), AfterPoll::Wait);
@@ -493,7 +492,7 @@ mod tests {
         assert_eq!(state.finish(), AfterFinish::Sole);
         let state = State::new();
         assert_eq!(state.begin_poll(), Step::Run);
-        assert_eq!(state.release_handle(), AfterRelease::Keep);
+        assert_eq!(state.release_handle(), Some(AfterRelease::Keep));
         assert_eq!(state.end_poll(), AfterPoll::Drop);
     }
 }

@@ -192,8 +192,7 @@ impl<C: TaskCell, T> Drop for HandlePart<C, T> {
         // A copy, which needs not be read again after a call that could have changed this part.
         let part: Part<C, Handle> = Part(self.0.0, PhantomData);
         part.joiner().clear();
-        let after = part.state().release_handle();
-        if after != AfterRelease::DropOutcome {
+        if let Some(after) = part.state().release_handle() {
             return after_release(part, after);
         }
         let mut part: EndedPart<C> = part.turn();
@@ -335,7 +334,7 @@ fn wake_sleeper<C: TaskCell>(sleeper: Option<Sleeper>) {
 #[inline]
 fn after_release<C: TaskCell, Role>(released: Part<C, Role>, after: AfterRelease) {
     match after {
-        AfterRelease::Keep | AfterRelease::DropOutcome => {}
+        AfterRelease::Keep => {}
         AfterRelease::Queue => C::queue(released.turn()),
         AfterRelease::Free => C::free(released.turn()),
     }
