@@ -39,5 +39,5 @@ use state::State;
 pub(super) fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     assert!(capacity > 0, "broadcast channel capacity must be non-zero");
     let (core, receiver) = ends(State::new(capacity));
-    (Sender { core }, Receiver::new(receiver))
+    (Sender { core }, Receiver { core: receiver })
 }

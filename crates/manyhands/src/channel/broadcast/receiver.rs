@@ -28,7 +28,7 @@ use std::time::Duration;
 /// # Ok::<(), manyhands::channel::SendError<u32>>(())
 /// ```
 pub struct Receiver<T> {
-    core: ReceiverCore<State<T>>,
+    pub(super) core: ReceiverCore<State<T>>,
 }
 
 impl<T: Clone> Receiver<T> {
@@ -136,10 +136,6 @@ impl<T: Clone> Receiver<T> {
 }
 
 impl<T> Receiver<T> {
-    pub(super) fn new(core: ReceiverCore<State<T>>) -> Self {
-        Self { core }
-    }
-
     /// Whether the channel is closed. There may still be items for this receiver.
     ///
     /// Example: see [`Receiver`].
@@ -151,7 +147,8 @@ impl<T> Receiver<T> {
 
 impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Self {
-        Self::new(self.core.clone())
+        let core = self.core.clone();
+        Self { core }
     }
 }
 

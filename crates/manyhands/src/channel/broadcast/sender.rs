@@ -73,7 +73,8 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn subscribe(&self) -> Receiver<T> {
-        Receiver::new(self.core.subscribe())
+        let core = self.core.subscribe();
+        Receiver { core }
     }
 
     /// How many receivers there are.

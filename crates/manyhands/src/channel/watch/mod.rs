@@ -38,5 +38,5 @@ use state::State;
 /// See [`channel::watch`](crate::channel::watch()).
 pub(super) fn channel<T>(initial: T) -> (Sender<T>, Receiver<T>) {
     let (core, receiver) = ends(State::new(initial));
-    (Sender { core }, Receiver::new(receiver))
+    (Sender { core }, Receiver { core: receiver })
 }

@@ -14,14 +14,10 @@ use std::time::Duration;
 ///
 /// Example: see [the module](mod@crate::channel::watch).
 pub struct Receiver<T> {
-    core: ReceiverCore<State<T>>,
+    pub(super) core: ReceiverCore<State<T>>,
 }
 
 impl<T> Receiver<T> {
-    pub(super) fn new(core: ReceiverCore<State<T>>) -> Self {
-        Self { core }
-    }
-
     /// The current value. It does not count as seen.
     ///
     /// # Examples
@@ -218,7 +214,8 @@ impl<T> Receiver<T> {
 
 impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Self {
-        Self::new(self.core.clone())
+        let core = self.core.clone();
+        Self { core }
     }
 }
 
