@@ -13,7 +13,7 @@ use super::source::sealed::Pull;
 use super::tuner::{ItemStart, Tuner};
 use crate::cancel::{Token, UntilCancelled};
 use crate::engine::Ending;
-use crate::job::{InPlace, Payload, catch, wake_by_ref};
+use crate::job::{AggregatePanic, InPlace, Payload, catch, contain, wake_by_ref};
 use crate::recording::{AsyncLoopEvent, AsyncLoopRecord, BeginsNoMore, Site};
 use crate::runtime::Runtime;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -32,7 +32,8 @@ pub(super) struct Driver<'a, S: Pull, F, R> {
     source: Option<S>,
     /// What was made of the source then, until its end.
     items: Option<S::Items>,
-    body: Arc<Body<F>>,
+    /// `None` once the loop is over.
+    body: Option<Arc<Body<F>>>,
     runtime: Option<&'a Runtime>,
     until_cancelled: Option<UntilCancelled>,
     tasks: TaskGroup<Ended<R>>,
@@ -87,10 +88,10 @@ where
         let driver = Self {
             source: Some(source),
             items: None,
-            body: Arc::new(Body {
+            body: Some(Arc::new(Body {
                 make: body,
                 polled: AtomicUsize::new(0),
-            }),
+            })),
             runtime: options.runtime,
             until_cancelled: token.map(Token::until_cancelled),
             tasks: TaskGroup::new(),
@@ -190,6 +191,12 @@ where
         }
     }
 
+    /// All items have ended. Drops the body, and with it what it has lent; gives the panics of that.
+    pub(super) fn end(&mut self) -> Vec<Payload> {
+        let dropped = catch(|| drop(self.body.take()));
+        dropped.map_or_else(AggregatePanic::parts, |()| Vec::new())
+    }
+
     /// How many items may run at once.
     pub(super) fn concurrency(&self) -> usize {
         self.tuner.level()
@@ -244,7 +251,10 @@ where
 
     fn begin(&mut self, item: S::Item) {
         let _entered = self.runtime.map(Runtime::enter);
-        let body = Arc::clone(&self.body);
+        let body = self
+            .body
+            .clone()
+            .expect("a loop that is over begins nothing");
         let item_start = self.tuner.begin(time::now(), self.tasks.len());
         self.tasks.spawn(async move {
             // Relaxed: the counter only gives out numbers.
@@ -289,6 +299,8 @@ where
 impl<S: Pull, F, R> Drop for Driver<'_, S, F, R> {
     fn drop(&mut self) {
         self.handle.end();
+        // Of a loop that was dropped before its end.
+        contain(|| drop(self.body.take()));
     }
 }
 

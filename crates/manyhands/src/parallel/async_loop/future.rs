@@ -200,6 +200,7 @@ where
                 Err(payload) => panics.push(payload),
             }
         }
+        panics.extend(self.end());
         resume_all(panics);
     }
 
@@ -219,8 +220,8 @@ where
                 None => self.stop(),
             }
         }
-        // First, with the body: the compiler leaks what is returned if a drop panics after that.
-        drop(self);
+        // First: the compiler leaks what is returned if a drop panics after that.
+        resume_all(self.end());
         gathered.conclude(Some(()), ending.cancelled())
     }
 }

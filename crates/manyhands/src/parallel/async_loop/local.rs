@@ -5,14 +5,11 @@
 use super::options::AsyncOptions;
 use super::{AsyncLoop, AsyncResults, AsyncSource};
 use crate::engine::Ending;
-use crate::job::{InPlace, Payload, catch, contain, resume_all, value_or_resume};
-use crate::parallel::poll_stream::PollStream;
+use crate::job::{InPlace, catch, resume_all};
 use crate::parallel::{Failures, LocalOptions};
-use crate::sync::{Mutex, lock};
-use std::future::poll_fn;
+use crate::sync::{Mutex, get_mut, lock};
 use std::mem;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 /// What a loop and its items share: the states that no item uses at the moment, how to make and finish them, and the body.
 struct Lending<L, Init, Finish: Fn(L), F> {
@@ -23,16 +20,14 @@ struct Lending<L, Init, Finish: Fn(L), F> {
 }
 
 impl<L, Init: Fn() -> L, Finish: Fn(L), F> Lending<L, Init, Finish, F> {
-    /// For the loop's items, and for its end.
-    fn new(init: Init, finish: Finish, body: F) -> [Arc<Self>; 2] {
+    fn new(init: Init, finish: Finish, body: F) -> Arc<Self> {
         let idle = Mutex::new(Vec::new());
-        let lending = Arc::new(Self {
+        Arc::new(Self {
             idle,
             init,
             finish,
             body,
-        });
-        [Arc::clone(&lending), lending]
+        })
     }
 
     /// Runs the body for an item. `part` gives its result, and the state if it will be used again.
@@ -55,61 +50,12 @@ impl<L, Init: Fn() -> L, Finish: Fn(L), F> Lending<L, Init, Finish, F> {
     }
 }
 
-impl<L, Init, Finish: Fn(L), F> Lending<L, Init, Finish, F> {
-    /// Finishes the states that no item uses. Gives the panics of that.
-    fn finish_idle(&self) -> Vec<Payload> {
-        let states = mem::take(&mut *lock(&self.idle)).into_iter();
-        let finished = states.map(|state| catch(|| (self.finish)(state)));
-        finished.filter_map(Result::err).collect()
-    }
-
-    /// Polls the loop. Before it gives the last that it has to give, or panics, its states are finished.
-    fn poll<T>(&self, poll: impl FnOnce() -> Poll<T>, is_last: impl Fn(&T) -> bool) -> Poll<T> {
-        let ended = match catch(poll) {
-            Ok(Poll::Ready(given)) if is_last(&given) => Ok(given),
-            Ok(polled) => return polled,
-            Err(payload) => Err(payload),
-        };
-        Poll::Ready(value_or_resume(ended, self.finish_idle()))
-    }
-
-    /// The loop, which finishes its states at the end.
-    fn finishing<'a, T: Send + 'a>(self: Arc<Self>, looping: AsyncLoop<'a, T>) -> AsyncLoop<'a, T>
-    where
-        Self: Send + Sync + 'a,
-    {
-        let AsyncLoop { mut run, handle } = looping;
-        let run = Box::pin(async move {
-            let ended = poll_fn(|context| self.poll(|| run.as_mut().poll(context), |_| true));
-            let output = ended.await;
-            // First, with the body: the compiler leaks what is returned if a drop panics after that.
-            drop(self);
-            output
-        });
-        AsyncLoop { run, handle }
-    }
-
-    /// As [`finishing`](Self::finishing), of a stream.
-    fn finishing_stream<'a, T: 'a>(
-        self: Arc<Self>,
-        results: AsyncResults<'a, T>,
-    ) -> AsyncResults<'a, T>
-    where
-        Self: Send + Sync + 'a,
-        Finish: 'a,
-    {
-        let (mut results, handle) = (results.results, results.handle);
-        let results = Box::pin(PollStream(move |context: &mut Context<'_>| {
-            self.poll(|| results.as_mut().poll_next(context), Option::is_none)
-        }));
-        AsyncResults { results, handle }
-    }
-}
-
-/// The loop was dropped before its end, and the last of its items has ended.
+/// The last item has ended, and the loop, or it was dropped: finishes the states, also if that panics for some.
 impl<L, Init, Finish: Fn(L), F> Drop for Lending<L, Init, Finish, F> {
     fn drop(&mut self) {
-        contain(|| resume_all(self.finish_idle()));
+        let states = mem::take(get_mut(&mut self.idle)).into_iter();
+        let finished = states.map(|state| catch(|| (self.finish)(state)));
+        resume_all(finished.filter_map(Result::err).collect());
     }
 }
 
@@ -162,11 +108,10 @@ where
         S: AsyncSource + 'a,
         Fut: Future<Output = L> + Send + 'static,
     {
-        let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let looping = self.options.for_each_async(source, move |item| {
-            Arc::clone(&lender).run(item, |state| ((), Some(state)))
-        });
-        lending.finishing(looping)
+        let lending = Lending::new(self.init, self.finish, body);
+        self.options.for_each_async(source, move |item| {
+            Arc::clone(&lending).run(item, |state| ((), Some(state)))
+        })
     }
 
     /// As [`try_for_each_async`](crate::parallel::try_for_each_async), with a state for each item that runs,
@@ -200,11 +145,10 @@ where
         Fut: Future<Output = Result<L, Err>> + Send + 'static,
         Err: Send + 'static,
     {
-        let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let looping = self.options.try_for_each_async(source, move |item| {
-            Arc::clone(&lender).run(item, |ended| part_of_result(ended.map(|state| ((), state))))
-        });
-        lending.finishing(looping)
+        let lending = Lending::new(self.init, self.finish, body);
+        self.options.try_for_each_async(source, move |item| {
+            Arc::clone(&lending).run(item, |ended| part_of_result(ended.map(|state| ((), state))))
+        })
     }
 
     /// As [`map_async`](crate::parallel::map_async), with a state for each item that runs, as in
@@ -236,11 +180,10 @@ where
         Fut: Future<Output = (R, L)> + Send + 'static,
         R: Send + 'static,
     {
-        let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let looping = self.options.map_async(source, move |item| {
-            Arc::clone(&lender).run(item, |(value, state)| (value, Some(state)))
-        });
-        lending.finishing(looping)
+        let lending = Lending::new(self.init, self.finish, body);
+        self.options.map_async(source, move |item| {
+            Arc::clone(&lending).run(item, |(value, state)| (value, Some(state)))
+        })
     }
 
     /// As [`try_map_async`](crate::parallel::try_map_async), with a state for each item that runs, as in
@@ -277,11 +220,10 @@ where
         R: Send + 'static,
         Err: Send + 'static,
     {
-        let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let looping = self.options.try_map_async(source, move |item| {
-            Arc::clone(&lender).run(item, part_of_result)
-        });
-        lending.finishing(looping)
+        let lending = Lending::new(self.init, self.finish, body);
+        self.options.try_map_async(source, move |item| {
+            Arc::clone(&lending).run(item, part_of_result)
+        })
     }
 
     /// As [`stream_async`](AsyncOptions::stream_async), with a state for each item that runs, as in
@@ -314,11 +256,10 @@ where
         Fut: Future<Output = (R, L)> + Send + 'static,
         R: Send + 'static,
     {
-        let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let results = self.options.stream_async(source, move |item| {
-            Arc::clone(&lender).run(item, |(value, state)| (value, Some(state)))
-        });
-        lending.finishing_stream(results)
+        let lending = Lending::new(self.init, self.finish, body);
+        self.options.stream_async(source, move |item| {
+            Arc::clone(&lending).run(item, |(value, state)| (value, Some(state)))
+        })
     }
 
     /// As [`stream_async_unordered`](AsyncOptions::stream_async_unordered), with states as in
@@ -350,11 +291,10 @@ where
         Fut: Future<Output = (R, L)> + Send + 'static,
         R: Send + 'static,
     {
-        let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let results = self.options.stream_async_unordered(source, move |item| {
-            Arc::clone(&lender).run(item, |(value, state)| (value, Some(state)))
-        });
-        lending.finishing_stream(results)
+        let lending = Lending::new(self.init, self.finish, body);
+        self.options.stream_async_unordered(source, move |item| {
+            Arc::clone(&lending).run(item, |(value, state)| (value, Some(state)))
+        })
     }
 
     /// As [`try_stream_async`](AsyncOptions::try_stream_async), with states as in [`stream_async`](Self::stream_async).
@@ -385,11 +325,10 @@ where
         R: Send + 'static,
         Err: Send + 'static,
     {
-        let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let results = self.options.try_stream_async(source, move |item| {
-            Arc::clone(&lender).run(item, part_of_result)
-        });
-        lending.finishing_stream(results)
+        let lending = Lending::new(self.init, self.finish, body);
+        self.options.try_stream_async(source, move |item| {
+            Arc::clone(&lending).run(item, part_of_result)
+        })
     }
 
     /// As [`try_stream_async_unordered`](AsyncOptions::try_stream_async_unordered), with states as in
@@ -421,12 +360,10 @@ where
         R: Send + 'static,
         Err: Send + 'static,
     {
-        let [lender, lending] = Lending::new(self.init, self.finish, body);
-        let results = self
-            .options
+        let lending = Lending::new(self.init, self.finish, body);
+        self.options
             .try_stream_async_unordered(source, move |item| {
-                Arc::clone(&lender).run(item, part_of_result)
-            });
-        lending.finishing_stream(results)
+                Arc::clone(&lending).run(item, part_of_result)
+            })
     }
 }

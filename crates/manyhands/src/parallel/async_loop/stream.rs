@@ -164,13 +164,12 @@ where
         if polled.is_pending() {
             return Poll::Pending;
         }
-        let Some(driver) = self.driver.take() else {
+        let Some(mut driver) = self.driver.take() else {
             return Poll::Ready(None);
         };
         let ended = mem::take(&mut self.ended);
-        let drops = [catch(|| drop(driver)), catch(|| drop(ended))];
-        self.panics
-            .extend(drops.into_iter().filter_map(Result::err));
+        self.panics.extend(driver.end());
+        self.panics.extend(catch(|| drop(ended)).err());
         resume_all(mem::take(&mut self.panics));
         // Nothing follows the error of a body.
         let is_cut_short = cancelled.is_some() && self.given < self.end;
