@@ -17,7 +17,7 @@ pub(crate) fn may_wait_for_more(record: &Record) -> bool {
     unlisted_wakers(record).is_none_or(|unlisted| unlisted > 0)
 }
 
-/// How many wakers of the task are neither those of recorded waits nor kept by the library for something else.
+/// How many wakers of the task are not those of recorded waits.
 fn unlisted_wakers(record: &Record) -> Option<usize> {
     let waits = &record.waits;
     // What `when_all` or a group polls has wakers of theirs.
@@ -29,7 +29,7 @@ fn unlisted_wakers(record: &Record) -> Option<usize> {
     } else {
         (waits.current().count(), waits.left_out)
     };
-    let listed = among + (left_out + waits.kept) as usize;
+    let listed = among + left_out as usize;
     let wakers = waits.wakers.map(|wakers| wakers as usize);
     wakers.map(|wakers| wakers.saturating_sub(listed))
 }

@@ -22,8 +22,6 @@ pub struct Waits {
     pub direct_left_out: u32,
     /// How many of the task's wakers exist; `None` if nobody has counted them.
     pub wakers: Option<u32>,
-    /// How many of these this library keeps besides those of its waits.
-    pub kept: u32,
     /// The frames in which it waits; few tasks have any.
     pub frames: Option<Box<Frames>>,
 }
@@ -106,7 +104,6 @@ impl Waits {
         self.earlier = self.list.len();
         self.left_out = 0;
         self.direct_left_out = 0;
-        self.kept = 0;
         if let Some(frames) = &mut self.frames {
             frames.forget(around);
         }

@@ -44,8 +44,6 @@ pub(crate) fn in_tokio<R>(wait: impl FnOnce() -> R) -> R {
 
 pub(crate) fn waits<'a, L>(_leaf: &L, _waker: &Waker, _awaited: impl FnOnce() -> Awaited<'a>) {}
 
-pub(crate) fn keeps(_waker: &Waker) {}
-
 pub(crate) fn forget<L>(_leaf: &L) {}
 
 pub(crate) fn forget_moved<'a, L>(_leaf: &L, _awaited: impl FnOnce() -> Awaited<'a>) {}

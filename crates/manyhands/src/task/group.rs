@@ -3,7 +3,7 @@
 //! Not here: scopes, whose futures may borrow because the call waits for them (`scope.rs`, `try_scope.rs`).
 
 use crate::recording::Site;
-use crate::task::{JoinError, JoinHandle, WhenEach, builder};
+use crate::task::{GroupWaker, JoinError, JoinHandle, WhenEach, builder};
 use futures_core::Stream;
 use std::error::Error;
 use std::fmt;
@@ -180,6 +180,11 @@ impl<T> TaskGroup<T> {
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn next(&mut self) -> impl Future<Output = Option<(usize, Result<T, JoinError>)>> {
         self.tasks.next()
+    }
+
+    /// Wakes who waits for the next of these tasks, as its end would.
+    pub(crate) fn waker(&self) -> GroupWaker {
+        self.tasks.waker()
     }
 
     /// As [`next`](Self::next), for a future written by hand.

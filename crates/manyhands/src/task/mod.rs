@@ -104,6 +104,7 @@ pub(crate) use wait_list::{WaitList, WaiterKey};
 pub(crate) use waker::task_of;
 pub use when_all::{WhenAll, when_all};
 pub use when_any::{FirstEnded, WhenAny, when_any};
+pub(crate) use when_each::GroupWaker;
 pub use when_each::{WhenEach, when_each};
 pub use yield_now::yield_now;
 

@@ -80,6 +80,17 @@ impl Wake for Notice {
     }
 }
 
+/// Wakes who waits for the next of the tasks.
+#[derive(Debug, Clone)]
+pub(crate) struct GroupWaker(Arc<Mutex<Ended>>);
+
+impl GroupWaker {
+    pub(crate) fn wake(&self) {
+        let waker = lock(&self.0).waker.take();
+        waker.into_iter().for_each(wake);
+    }
+}
+
 impl<T> WhenEach<T> {
     /// Of a group with this name.
     pub(super) fn named(name: String) -> Self {
@@ -102,6 +113,11 @@ impl<T> WhenEach<T> {
         };
         // Polled once, so that it registers its waker.
         lock(&self.ended).places.push_back(place);
+    }
+
+    /// What wakes who waits for the next of the tasks.
+    pub(super) fn waker(&self) -> GroupWaker {
+        GroupWaker(Arc::clone(&self.ended))
     }
 
     /// Tasks whose results have not been returned.

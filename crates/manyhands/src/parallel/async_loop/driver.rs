@@ -83,7 +83,8 @@ where
         body: F,
         options: &AsyncOptions<'a, E>,
     ) -> (Self, LoopHandle) {
-        let (handle, site) = (LoopHandle::new(), Site::here());
+        let (tasks, site) = (TaskGroup::new(), Site::here());
+        let handle = LoopHandle::new(tasks.waker());
         let token = options.ending.token();
         let driver = Self {
             source: Some(source),
@@ -94,7 +95,7 @@ where
             })),
             runtime: options.runtime,
             until_cancelled: token.map(Token::until_cancelled),
-            tasks: TaskGroup::new(),
+            tasks,
             tuner: Tuner::new(options.concurrency),
             handle: handle.clone(),
             begun: 0,
@@ -119,7 +120,7 @@ where
         room_max: usize,
     ) -> Poll<Option<Outcome<Fut::Output>>> {
         self.record.note(|| AsyncLoopEvent::PollBegins(time::now()));
-        if let Some(limits) = self.handle.take_limits(context.waker()) {
+        if let Some(limits) = self.handle.take_limits() {
             self.tuner.set_limits(limits);
         }
         self.check_cancellation(context);
@@ -156,11 +157,15 @@ where
             found: is_over.then(|| self.tuner.concurrency()),
             now: time::now(),
         });
-        self.handle.show(Progress {
+        let has_new_limits = self.handle.show(Progress {
             concurrency,
             running,
             begun: self.begun,
         });
+        if has_new_limits && polled.is_pending() {
+            // They may have come before the items knew this waker.
+            wake_by_ref(context.waker());
+        }
         polled
     }
 
@@ -298,7 +303,6 @@ where
 
 impl<S: Pull, F, R> Drop for Driver<'_, S, F, R> {
     fn drop(&mut self) {
-        self.handle.end();
         // Of a loop that was dropped before its end.
         contain(|| drop(self.body.take()));
     }

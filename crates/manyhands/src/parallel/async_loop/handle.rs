@@ -1,11 +1,9 @@
 //! A handle to an async loop while it runs, which can change its limits.
 
-use crate::job::{discard, wake};
 use crate::parallel::{Concurrency, ConcurrencyError};
-use crate::recording;
 use crate::sync::{Mutex, lock};
+use crate::task::GroupWaker;
 use std::sync::Arc;
-use std::task::Waker;
 
 /// Reports the progress of an async loop, and changes how many of its items may run at once.
 ///
@@ -33,6 +31,8 @@ use std::task::Waker;
 #[derive(Debug, Clone)]
 pub struct LoopHandle {
     shared: Arc<Mutex<Shared>>,
+    /// Wakes the loop where it waits for the end of an item. While none runs, the limits decide nothing.
+    loop_waker: GroupWaker,
 }
 
 /// What a loop and its handles share.
@@ -40,7 +40,6 @@ pub struct LoopHandle {
 struct Shared {
     /// New limits that the loop has not taken over yet.
     new_limits: Option<Concurrency>,
-    waker: Option<Waker>,
     shown: Progress,
 }
 
@@ -53,10 +52,10 @@ pub(super) struct Progress {
 }
 
 impl LoopHandle {
-    /// To a loop that begins.
-    pub(super) fn new() -> Self {
+    /// To a loop that begins, whose items are in the group that this wakes.
+    pub(super) fn new(loop_waker: GroupWaker) -> Self {
         let shared = Arc::default();
-        Self { shared }
+        Self { shared, loop_waker }
     }
 
     /// From now on this number of items runs at once, if the source has as many; of a range the loop finds the best number. If more are
@@ -80,11 +79,8 @@ impl LoopHandle {
         at_once: impl TryInto<Concurrency, Error: Into<ConcurrencyError>>,
     ) -> Result<(), ConcurrencyError> {
         let limits = at_once.try_into().map_err(Into::into)?;
-        let mut shared = lock(&self.shared);
-        shared.new_limits = Some(limits);
-        let waker = shared.waker.take();
-        drop(shared);
-        waker.into_iter().for_each(wake);
+        lock(&self.shared).new_limits = Some(limits);
+        self.loop_waker.wake();
         Ok(())
     }
 
@@ -112,33 +108,15 @@ impl LoopHandle {
         lock(&self.shared).shown.begun
     }
 
-    /// The loop takes over new limits; the next change wakes `waker`.
-    pub(super) fn take_limits(&self, waker: &Waker) -> Option<Concurrency> {
+    /// The loop takes over new limits.
+    pub(super) fn take_limits(&self) -> Option<Concurrency> {
+        lock(&self.shared).new_limits.take()
+    }
+
+    /// The loop shows its numbers. Returns whether there are new limits.
+    pub(super) fn show(&self, progress: Progress) -> bool {
         let mut shared = lock(&self.shared);
-        let known = shared.waker.as_ref();
-        let is_known = known.is_some_and(|known| known.will_wake(waker));
-        let mut before = None;
-        if !is_known {
-            // Cloned without the lock, because that may run code of the user.
-            drop(shared);
-            let waker = waker.clone();
-            shared = lock(&self.shared);
-            before = shared.waker.replace(waker);
-        }
-        let limits = shared.new_limits.take();
-        drop(shared);
-        discard(before);
-        recording::keeps(waker);
-        limits
-    }
-
-    /// The loop is over, or dropped before its end, and wants no limits any more.
-    pub(super) fn end(&self) {
-        let waker = lock(&self.shared).waker.take();
-        discard(waker);
-    }
-
-    pub(super) fn show(&self, progress: Progress) {
-        lock(&self.shared).shown = progress;
+        shared.shown = progress;
+        shared.new_limits.is_some()
     }
 }

@@ -23,7 +23,7 @@ pub(crate) use moment::moment;
 pub(crate) use opening::is_open;
 pub(crate) use runtimes::{Observed, runtime_made};
 pub(crate) use tasks::current::{Current, is_recorded};
-pub(crate) use tasks::hooks::{RuntimeNumber, TaskRecord, keeps, waits};
+pub(crate) use tasks::hooks::{RuntimeNumber, TaskRecord, waits};
 #[cfg(feature = "tokio")]
 pub(crate) use tasks::last_waker::in_tokio;
 pub(crate) use tasks::recorded_cell::RecordedCell;

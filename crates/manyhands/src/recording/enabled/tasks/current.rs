@@ -97,7 +97,7 @@ mod tests {
     use super::get;
     use crate::priority::Priority;
     use crate::recording::enabled::opening;
-    use crate::recording::enabled::tasks::hooks::{TaskRecord, keeps, waits};
+    use crate::recording::enabled::tasks::hooks::{TaskRecord, waits};
     use crate::recording::enabled::tasks::table;
     use crate::recording::enabled::tasks::thread_waits::thread_polls;
     use crate::recording::enabled::tasks::work_type::WorkType;
@@ -198,7 +198,7 @@ mod tests {
             for _ in 0..self.below(7) {
                 let (place, resource) = (self.below(6), self.below(2));
                 let leaf = ptr::from_ref(&self.leaves[place]).addr();
-                match self.below(12) {
+                match self.below(11) {
                     0..5 => {
                         let future = &self.leaves[place];
                         waits(future, Waker::noop(), || {
@@ -210,7 +210,6 @@ mod tests {
                         forget(&self.leaves[place]);
                         expected.forget(leaf);
                     }
-                    10 => keeps(Waker::noop()),
                     _ => self.run_inside(),
                 }
                 expected.assert_recorded(number);

@@ -234,18 +234,6 @@ fn kind_of(thing: Thing) -> WaitKind {
     }
 }
 
-/// The library keeps this waker, though the task does not wait for what would wake it.
-#[inline]
-pub(crate) fn keeps(waker: &Waker) {
-    if !is_recorded() {
-        return;
-    }
-    let (current, waker) = (current::get(), waker.data().addr());
-    if let Some(number) = current.number.filter(|_| waker == current.waker) {
-        table::change(number, |record| record.waits.kept += 1);
-    }
-}
-
 /// Of a future on the caller's line, or that which the thread has said for it.
 #[track_caller]
 pub(crate) fn new_wait(leaf: usize, kind: WaitKind, resource: usize) -> WaitRecord {
