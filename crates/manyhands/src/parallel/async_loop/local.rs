@@ -72,7 +72,7 @@ where
     L: Send + 'static,
     Init: Fn() -> L + Send + Sync + 'static,
     Finish: Fn(L) + Send + Sync + 'static,
-    E: Ending<Output<()>: Send> + Send + 'a,
+    E: Ending + Send + 'a,
 {
     /// As [`for_each_async`](crate::parallel::for_each_async), with a state for each item that runs, such as a
     /// connection: the body takes one and gives it back for the next. There are never more states than items run at
@@ -175,7 +175,6 @@ where
         body: impl Fn(S::Item, L) -> Fut + Send + Sync + 'static,
     ) -> AsyncLoop<'a, E::Output<Vec<R>>>
     where
-        E: Ending<Output<Vec<R>>: Send>,
         S: AsyncSource + 'a,
         Fut: Future<Output = (R, L)> + Send + 'static,
         R: Send + 'static,
@@ -251,7 +250,6 @@ where
         body: impl Fn(S::Item, L) -> Fut + Send + Sync + 'static,
     ) -> AsyncResults<'a, E::Output<R>>
     where
-        E: Ending<Output<R>: 'a>,
         S: AsyncSource + 'a,
         Fut: Future<Output = (R, L)> + Send + 'static,
         R: Send + 'static,
@@ -286,7 +284,6 @@ where
         body: impl Fn(S::Item, L) -> Fut + Send + Sync + 'static,
     ) -> AsyncResults<'a, E::Output<R>>
     where
-        E: Ending<Output<R>: 'a>,
         S: AsyncSource + 'a,
         Fut: Future<Output = (R, L)> + Send + 'static,
         R: Send + 'static,
@@ -319,7 +316,6 @@ where
         body: impl Fn(S::Item, L) -> Fut + Send + Sync + 'static,
     ) -> AsyncResults<'a, E::Output<Result<R, Err>>>
     where
-        E: Ending<Output<Result<R, Err>>: 'a>,
         S: AsyncSource + 'a,
         Fut: Future<Output = Result<(R, L), Err>> + Send + 'static,
         R: Send + 'static,
@@ -354,7 +350,6 @@ where
         body: impl Fn(S::Item, L) -> Fut + Send + Sync + 'static,
     ) -> AsyncResults<'a, E::Output<Result<R, Err>>>
     where
-        E: Ending<Output<Result<R, Err>>: 'a>,
         S: AsyncSource + 'a,
         Fut: Future<Output = Result<(R, L), Err>> + Send + 'static,
         R: Send + 'static,
