@@ -38,14 +38,7 @@ impl<R, F: FnOnce() -> R> Invocation<F, R> {
             result: None,
         }
     }
-}
 
-/// An [`Invocation`], whatever the closure's type.
-trait Run {
-    fn run(&mut self);
-}
-
-impl<R, F: FnOnce() -> R> Run for Invocation<F, R> {
     fn run(&mut self) {
         self.result = self.closure.take().map(|closure| closure());
     }
@@ -102,8 +95,8 @@ macro_rules! invoke_tuple {
                 options: &Options<'_, Ended>,
             ) -> Option<Self::Outputs> {
                 let mut places = ($(Invocation::new(self.$index),)*);
-                let mut runs: [&mut (dyn Run + Send); _] = [$(&mut places.$index),*];
-                run_all(&mut runs, options, |run| run.run());
+                let mut runs: [&mut (dyn FnMut() + Send); _] = [$(&mut || places.$index.run()),*];
+                run_all(&mut runs, options, |run| run());
                 Some(($(places.$index.result?,)*))
             }
         }
