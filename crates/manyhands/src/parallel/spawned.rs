@@ -7,7 +7,7 @@
 //! the end of the task.
 
 use crate::cancel::{Cancelled, Token, TokenSource};
-use crate::engine::{Ending, Watch};
+use crate::engine::{Ending, Watch, limit_each};
 use crate::parallel::Options;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::task::{self, AbortHandle, JoinHandle};
@@ -97,11 +97,8 @@ impl task::Builder {
         });
         let theirs = Arc::clone(&progress);
         let task = self.run(move || {
-            let ending = Spawned {
-                token: &theirs.token,
-                done: &theirs.done,
-            };
-            body(Options::new().ending_as(ending))
+            let progress = &*theirs;
+            body(Options::new().ending_as(Spawned { progress }))
         });
         SpawnedLoop { task, progress }
     }
@@ -141,6 +138,7 @@ pub struct SpawnedLoopHandle {
 }
 
 /// What a spawned loop and its handles share.
+#[derive(Debug)]
 struct Progress {
     source: TokenSource,
     token: Token,
@@ -161,9 +159,7 @@ struct Progress {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Spawned<'a> {
-    token: &'a Token,
-    /// Items that have ended.
-    done: &'a AtomicU64,
+    progress: &'a Progress,
 }
 
 impl<'a> Options<'a, Spawned<'a>> {
@@ -179,7 +175,7 @@ impl<'a> Options<'a, Spawned<'a>> {
     /// ```
     #[must_use]
     pub fn token(&self) -> &'a Token {
-        self.ending.token
+        &self.ending.progress.token
     }
 }
 
@@ -280,15 +276,15 @@ impl fmt::Debug for SpawnedLoopHandle {
 impl Watch for Spawned<'_> {
     #[inline]
     fn end(&self) -> u64 {
-        self.token.end()
+        (&self.progress.token).end()
     }
 
     #[inline]
     fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item> {
         Counted {
-            items: self.token.limit(first, items),
+            items: limit_each(self, first, items),
             given: 0,
-            done: self.done,
+            done: &self.progress.done,
         }
     }
 }
@@ -297,7 +293,7 @@ impl Ending for Spawned<'_> {
     type Output<T> = Result<T, Cancelled>;
 
     fn conclude<T>(&self, value: Option<T>) -> Result<T, Cancelled> {
-        self.token.conclude(value)
+        (&self.progress.token).conclude(value)
     }
 
     #[inline]
@@ -306,7 +302,7 @@ impl Ending for Spawned<'_> {
     }
 
     fn token(&self) -> Option<&Token> {
-        self.token.token()
+        Some(&self.progress.token)
     }
 }
 
