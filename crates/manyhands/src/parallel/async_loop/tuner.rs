@@ -25,8 +25,6 @@ use std::time::{Duration, Instant};
 pub(super) struct Tuner {
     limits: Concurrency,
     phase: Phase,
-    /// The level that is considered best, once there is one.
-    settled: Option<Measured>,
     /// The last comparison in which the higher level was not worth it, if no higher one has been since then.
     not_worth: Option<(Measured, Measured)>,
     warm_up: WarmUp,
@@ -36,29 +34,35 @@ pub(super) struct Tuner {
 }
 
 /// What the present cohort is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 enum Phase {
     /// Nothing is known yet.
     First,
     /// Only that items take very different times is known.
     Leapt,
-    /// Does a lower level do as well? Higher ones have not been tried.
-    FirstDown,
-    /// Does a lower level do as well? Higher ones need not be tried.
-    Down,
-    /// Does a higher level do better?
-    Up,
-    /// The settled level is used for this number of further cohorts.
-    Hold { cohorts: u32, next: Direction },
-    /// A slightly higher or lower level is tried.
-    Probing(Direction),
+    /// Another level than the best so far is tried.
+    Tries { best: Measured, step: Step },
+    /// The best level is used for this number of further cohorts, before the next step is tried.
+    Holds {
+        best: Measured,
+        cohorts: u32,
+        next: Step,
+    },
 }
 
-/// The direction of the next trial.
+/// From the best level to one that is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Above,
-    Below,
+enum Step {
+    /// Does a lower level do as well? Higher ones have not been tried.
+    FirstHalf,
+    /// Does a lower level do as well? Higher ones need not be tried.
+    Half,
+    /// Does a higher level do better?
+    Double,
+    /// Does a slightly lower level do as well?
+    Less,
+    /// Does a slightly higher level do better?
+    More,
 }
 
 /// The rate of a level.
@@ -112,7 +116,6 @@ impl Tuner {
         let mut tuner = Self {
             limits,
             phase: Phase::First,
-            settled: None,
             not_worth: None,
             warm_up: WarmUp::default(),
             cohort: Cohort::default(),
@@ -130,7 +133,6 @@ impl Tuner {
     /// Changes the limits; the tuner searches again if the best level may now be different.
     pub(super) fn set_limits(&mut self, limits: Concurrency) {
         self.limits = limits;
-        self.settled = None;
         self.not_worth = None;
         self.go_to(self.cohort.level, Phase::Leapt);
     }
@@ -168,7 +170,7 @@ impl Tuner {
             return;
         }
         let taken = item_start.taken_until(now);
-        if self.phase == Phase::First && place < self.cohort.level {
+        if matches!(self.phase, Phase::First) && place < self.cohort.level {
             self.warm_up.end(place, taken);
             if self.warm_up.ends_are_far_apart(taken, self.cohort.level) {
                 return self.go_to(self.cohort.level.saturating_mul(LEAP), Phase::Leapt);
@@ -183,74 +185,64 @@ impl Tuner {
     }
 
     fn decide(&mut self, new: Measured) {
-        let Some(settled) = self.settled else {
-            return self.settle(new, new.level / 2, Phase::FirstDown);
-        };
+        match self.phase {
+            Phase::First | Phase::Leapt => self.advance(new, Step::FirstHalf),
+            Phase::Tries { best, step } => self.compare(best, new, step),
+            // The other side has changed.
+            Phase::Holds { best, .. } if new.rate < best.rate * FALLEN => {
+                self.try_step(new, Step::Half);
+            }
+            Phase::Holds { cohorts, next, .. } if cohorts > 1 => {
+                self.hold(new, cohorts - 1, next);
+            }
+            Phase::Holds { next, .. } => self.try_step(new, next),
+        }
+    }
+
+    fn compare(&mut self, best: Measured, new: Measured, step: Step) {
         // What fraction of the higher level's advantage over the lower one shows in the rates.
-        let (low, high) = if new.level < settled.level {
-            (new, settled)
+        let (low, high) = if new.level < best.level {
+            (new, best)
         } else {
-            (settled, new)
+            (best, new)
         };
         let rises = high.rate / low.rate;
         let is_worth_it = rises > 1.0 + (high.running / low.running - 1.0) * WORTH;
         if !is_worth_it && low.level < high.level {
             self.not_worth = Some((low, high));
-        } else if new.level > settled.level {
+        } else if new.level > best.level {
             self.not_worth = None;
         }
-        match self.phase {
-            Phase::First | Phase::Leapt => self.hold(new, Direction::Above),
-            Phase::FirstDown | Phase::Down if rises < SAME => {
-                self.settle(new, new.level / 2, Phase::Down);
-            }
-            Phase::FirstDown if is_worth_it => {
-                self.go_to(settled.level.saturating_mul(2), Phase::Up);
-            }
-            phase @ Phase::Up if is_worth_it => {
-                self.settle(new, new.level.saturating_mul(2), phase);
-            }
-            Phase::Hold { cohorts, next } => self.keep(settled, new, cohorts, next),
-            phase @ Phase::Probing(next @ Direction::Above) if is_worth_it => {
-                self.settle(new, next.of(new.level), phase);
-            }
-            phase @ Phase::Probing(next @ Direction::Below) if rises < SAME => {
-                self.settle(new, next.of(new.level), phase);
-            }
-            Phase::Probing(Direction::Below) => self.hold(settled, Direction::Above),
-            Phase::FirstDown | Phase::Down | Phase::Up | Phase::Probing(Direction::Above) => {
-                self.hold(settled, Direction::Below);
-            }
+        match step {
+            Step::FirstHalf | Step::Half if rises < SAME => self.advance(new, Step::Half),
+            Step::Less if rises < SAME => self.advance(new, step),
+            Step::Double | Step::More if is_worth_it => self.advance(new, step),
+            Step::FirstHalf if is_worth_it => self.try_step(best, Step::Double),
+            Step::Less => self.hold(best, HOLD_COHORTS, Step::More),
+            _ => self.hold(best, HOLD_COHORTS, Step::Less),
         }
     }
 
-    /// Makes `new` the best level so far, and continues with another; holds it if that is the same level.
-    fn settle(&mut self, new: Measured, level: usize, phase: Phase) {
-        self.settled = Some(new);
-        if self.limits.clamp(level) == new.level {
-            self.hold(new, Direction::Above);
+    /// Makes `best` the best level so far, and tries the next step from there; holds it if that is the same level.
+    fn advance(&mut self, best: Measured, step: Step) {
+        if self.limits.clamp(step.from(best.level)) == best.level {
+            self.hold(best, HOLD_COHORTS, Step::More);
         } else {
-            self.go_to(level, phase);
+            self.try_step(best, step);
         }
     }
 
-    fn hold(&mut self, settled: Measured, next: Direction) {
-        self.settled = Some(settled);
-        let cohorts = HOLD_COHORTS;
-        self.go_to(settled.level, Phase::Hold { cohorts, next });
+    fn try_step(&mut self, best: Measured, step: Step) {
+        self.go_to(step.from(best.level), Phase::Tries { best, step });
     }
 
-    /// Another cohort at the settled level.
-    fn keep(&mut self, before: Measured, now: Measured, cohorts: u32, next: Direction) {
-        self.settled = Some(now);
-        if now.rate < before.rate * FALLEN {
-            return self.go_to(now.level / 2, Phase::Down);
-        }
-        if cohorts > 1 {
-            let cohorts = cohorts - 1;
-            return self.go_to(now.level, Phase::Hold { cohorts, next });
-        }
-        self.go_to(next.of(now.level), Phase::Probing(next));
+    fn hold(&mut self, best: Measured, cohorts: u32, next: Step) {
+        let phase = Phase::Holds {
+            best,
+            cohorts,
+            next,
+        };
+        self.go_to(best.level, phase);
     }
 
     fn go_to(&mut self, level: usize, phase: Phase) {
@@ -267,13 +259,14 @@ impl Tuner {
     }
 }
 
-impl Direction {
-    /// A quarter more or less.
-    fn of(self, level: usize) -> usize {
+impl Step {
+    fn from(self, level: usize) -> usize {
         let quarter = level.div_ceil(4);
         match self {
-            Self::Above => level.saturating_add(quarter),
-            Self::Below => level - quarter,
+            Self::FirstHalf | Self::Half => level / 2,
+            Self::Double => level.saturating_mul(2),
+            Self::Less => level - quarter,
+            Self::More => level.saturating_add(quarter),
         }
     }
 }
