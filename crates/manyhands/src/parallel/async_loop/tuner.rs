@@ -307,16 +307,14 @@ impl Cohort {
         self.ended >= self.size - self.size / 8
     }
 
-    /// The running items count like those that have ended, or with the time they have taken so far, if that is more.
+    /// The running items count with the time that they have taken so far.
     fn measure(&self, now: Instant) -> Measured {
         let age = self.origin.map_or(Duration::ZERO, |origin| {
             now.saturating_duration_since(origin)
         });
         let running = (self.begun - self.ended) as f64;
-        let ended = self.taken.as_secs_f64();
         let so_far = age.as_secs_f64() * running - self.running_since.as_secs_f64();
-        let expected = ended / self.ended as f64 * running;
-        let taken = (ended + so_far.max(expected)).max(SHORTEST_SECS);
+        let taken = (self.taken.as_secs_f64() + so_far).max(SHORTEST_SECS);
         Measured {
             level: self.level,
             running: self.running as f64 / self.begun as f64,
