@@ -69,17 +69,15 @@ impl TryFrom<RangeInclusive<usize>> for Concurrency {
 
     fn try_from(limits: RangeInclusive<usize>) -> Result<Self, ConcurrencyError> {
         let (min, max) = limits.into_inner();
-        if min == 0 {
-            return Err(ConcurrencyError(Fault::Zero));
+        let limits = Self { min, max };
+        if min == 0 || min > max {
+            return Err(ConcurrencyError(limits));
         }
-        if min > max {
-            return Err(ConcurrencyError(Fault::Reversed { min, max }));
-        }
-        Ok(Self { min, max })
+        Ok(limits)
     }
 }
 
-/// Why a degree of parallelism is invalid.
+/// A degree of parallelism that is invalid.
 ///
 /// # Examples
 /// ```
@@ -92,13 +90,7 @@ impl TryFrom<RangeInclusive<usize>> for Concurrency {
 /// assert_eq!(reversed.to_string(), "lower limit 8 is above upper limit 4");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConcurrencyError(Fault);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
-    Zero,
-    Reversed { min: usize, max: usize },
-}
+pub struct ConcurrencyError(Concurrency);
 
 impl ConcurrencyError {
     /// Whether a number is 0.
@@ -106,7 +98,7 @@ impl ConcurrencyError {
     /// Example: see [`ConcurrencyError`].
     #[must_use]
     pub fn is_zero(&self) -> bool {
-        self.0 == Fault::Zero
+        self.0.min == 0
     }
 
     /// Whether the lower limit is above the higher one.
@@ -114,17 +106,17 @@ impl ConcurrencyError {
     /// Example: see [`ConcurrencyError`].
     #[must_use]
     pub fn is_reversed(&self) -> bool {
-        matches!(self.0, Fault::Reversed { .. })
+        self.0.min > self.0.max
     }
 }
 
 impl fmt::Display for ConcurrencyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Fault::Zero => f.write_str("degree of parallelism must be at least 1"),
-            Fault::Reversed { min, max } => {
-                write!(f, "lower limit {min} is above upper limit {max}")
-            }
+        let Concurrency { min, max } = self.0;
+        if self.is_zero() {
+            f.write_str("degree of parallelism must be at least 1")
+        } else {
+            write!(f, "lower limit {min} is above upper limit {max}")
         }
     }
 }
