@@ -10,8 +10,6 @@ mod select;
 mod stable;
 mod unstable;
 
-pub(super) use estimate::workers;
-
 use crate::engine::Ending;
 use crate::parallel::source::to_usize;
 use crate::parallel::{Options, map};
