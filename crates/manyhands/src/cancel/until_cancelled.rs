@@ -3,7 +3,7 @@
 use crate::cancel::registration::Key;
 use crate::cancel::{Cancelled, Token};
 use crate::job::InPlace;
-use crate::recording::{self, Awaited, Site, Thing};
+use crate::recording::{self, Awaited, Site, WaitKind};
 use crate::task::budget;
 use futures_core::future::FusedFuture;
 use std::fmt;
@@ -121,7 +121,7 @@ impl UntilCancelled {
             return Poll::Ready(());
         }
         let resource = Arc::as_ptr(&self.token.callbacks).addr();
-        let awaited = || Awaited::Thing(Thing::Cancellation, resource);
+        let awaited = || Awaited::Thing(WaitKind::Cancellation, resource);
         recording::waits(self, context.waker(), awaited);
         Poll::Pending
     }

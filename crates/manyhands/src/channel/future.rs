@@ -8,7 +8,7 @@ use crate::channel::state::State;
 use crate::channel::{
     ChannelInner, RecvError, SendError, Sending, TrySendError, Until, WaiterKey, thread,
 };
-use crate::recording::{self, Awaited, Thing};
+use crate::recording::{self, Awaited, WaitKind};
 use crate::sync::clock;
 use crate::task::budget::{self, Permit};
 use futures_core::future::FusedFuture;
@@ -31,8 +31,8 @@ pub(super) trait Operation<R> {
     type Output;
 
     /// What it waits for: most operations receive.
-    fn kind(&self) -> Thing {
-        Thing::Receive
+    fn kind(&self) -> WaitKind {
+        WaitKind::Receive
     }
 
     /// One attempt.
@@ -139,8 +139,8 @@ impl<T> End for ChannelInner<T> {
 impl<T> Operation<&ChannelInner<T>> for Sending<T> {
     type Output = Result<(), SendError<T>>;
 
-    fn kind(&self) -> Thing {
-        Thing::Send
+    fn kind(&self) -> WaitKind {
+        WaitKind::Send
     }
 
     #[inline(always)]
@@ -170,8 +170,8 @@ impl<'a, T> SendingMany<'a, T> {
 impl<T> Operation<&ChannelInner<T>> for SendingMany<'_, T> {
     type Output = Result<(), SendError<()>>;
 
-    fn kind(&self) -> Thing {
-        Thing::Send
+    fn kind(&self) -> WaitKind {
+        WaitKind::Send
     }
 
     fn poll(&mut self, end: &mut &ChannelInner<T>, cx: &Context<'_>) -> Poll<Self::Output> {
@@ -277,11 +277,11 @@ impl<T> ChannelInner<T> {
 impl<T, R> Operation<&ChannelInner<T>> for Waiting<T, R> {
     type Output = R;
 
-    fn kind(&self) -> Thing {
+    fn kind(&self) -> WaitKind {
         match self.until {
-            Until::Writable => Thing::Send,
-            Until::Readable => Thing::Receive,
-            Until::Closed | Until::Drained => Thing::ChannelEnd,
+            Until::Writable => WaitKind::Send,
+            Until::Readable => WaitKind::Receive,
+            Until::Closed | Until::Drained => WaitKind::ChannelEnd,
         }
     }
 
@@ -302,7 +302,7 @@ pub(super) fn note_wait<R, F>(
     future: &F,
     channel: *const (),
     cx: &Context<'_>,
-    kind: Thing,
+    kind: WaitKind,
 ) {
     if polled.is_pending() {
         recording::waits(future, cx.waker(), || Awaited::Thing(kind, channel.addr()));

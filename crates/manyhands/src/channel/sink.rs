@@ -1,7 +1,7 @@
 //! Sending as a `Sink` of `futures`; only with the feature `futures`.
 
 use crate::channel::{End, SendError, Sender, Sending, note_wait};
-use crate::recording::{self, Thing};
+use crate::recording::{self, WaitKind};
 use crate::task::budget;
 use futures_sink::Sink;
 use std::fmt;
@@ -32,7 +32,7 @@ impl<T> SendSink<T> {
                 let permit = ready!(budget::poll_proceed(cx));
                 let has_waited = self.sending.key.is_some();
                 let polled = sender.shared.poll_send(&mut self.sending, cx);
-                note_wait(&polled, self, sender.shared.channel(), cx, Thing::Send);
+                note_wait(&polled, self, sender.shared.channel(), cx, WaitKind::Send);
                 let result = ready!(polled);
                 if has_waited {
                     // It can wait again, and does not go on with that wait.

@@ -1,7 +1,7 @@
 //! Receiving as a stream of `futures`, and as an iterator that blocks.
 
 use crate::channel::{Receiver, Receives, RecvError, WaiterKey, note_wait};
-use crate::recording::{self, Thing};
+use crate::recording::{self, WaitKind};
 use crate::task::budget;
 use futures_core::stream::{FusedStream, Stream};
 use std::pin::Pin;
@@ -40,7 +40,7 @@ impl<E: Receives + Unpin, F: Fn(E::Received) -> Option<I> + Unpin, I> Stream for
         let has_waited = this.waiter.is_some();
         let polled = this.receiver.poll_next(&mut this.waiter, cx);
         let channel = this.receiver.channel();
-        note_wait(&polled, this, channel, cx, Thing::Receive);
+        note_wait(&polled, this, channel, cx, WaitKind::Receive);
         let received = ready!(polled);
         if has_waited {
             // It can wait again, and does not go on with that wait.

@@ -2,13 +2,13 @@
 //!
 //! Not here: how that is recorded (`enabled/tasks/hooks.rs`), and what a task shows of it (`WaitKind` of `manyhands-analysis`).
 
-use crate::recording::{TaskRecord, TaskSet};
+use crate::recording::{TaskRecord, TaskSet, WaitKind};
 
 /// What a future waits for.
 #[derive(Clone, Copy)]
 pub(crate) enum Awaited<'a> {
     /// Something that is no task, by its address.
-    Thing(Thing, usize),
+    Thing(WaitKind, usize),
     /// The end of a task, with its id.
     Task(&'a TaskRecord, usize),
     /// The end of all tasks of a scope, which is at this address. A task that has the scope can cancel the others.
@@ -19,21 +19,4 @@ pub(crate) enum Awaited<'a> {
     OneOf(&'a TaskSet, u32),
     /// The end of each of several tasks, none of which can cancel the others.
     Each(&'a TaskSet),
-}
-
-/// What is waited for that is no task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Thing {
-    /// An item of a channel.
-    Receive,
-    /// Room in a channel.
-    Send,
-    /// The end of a channel.
-    ChannelEnd,
-    /// The result of a completion.
-    Completion,
-    /// A time.
-    Timer,
-    /// A cancellation.
-    Cancellation,
 }

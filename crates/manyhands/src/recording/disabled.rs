@@ -27,6 +27,17 @@ pub(crate) type TaskRecord = Nothing;
 pub(crate) type TaskSet = Nothing;
 pub(crate) type WorkType = Nothing;
 
+/// What is waited for that is no task.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum WaitKind {
+    Receive,
+    Send,
+    ChannelEnd,
+    Completion,
+    Timer,
+    Cancellation,
+}
+
 pub(crate) const fn is_open() -> bool {
     false
 }

@@ -15,6 +15,6 @@ mod loop_observer;
 
 pub(crate) use enabled::*;
 
-pub(crate) use awaited::{Awaited, Thing};
+pub(crate) use awaited::Awaited;
 pub(crate) use concurrency::{AsyncLoopEvent, BeginsNoMore, FoundConcurrency};
 pub(crate) use loop_observer::{LoopObserver, RunnerObserver, RunsAlone, Unobserved};

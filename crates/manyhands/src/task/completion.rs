@@ -1,7 +1,7 @@
 //! Results that are set by hand: they connect callbacks and events to tasks.
 
 use crate::job::{discard, wake};
-use crate::recording::{self, Awaited, Site, Thing};
+use crate::recording::{self, Awaited, Site, WaitKind};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, lock};
 #[cfg(not(loom))]
@@ -369,7 +369,7 @@ impl<T: Clone> Future for Completion<T> {
 impl<T: Clone> Completion<T> {
     /// What a wait for the completion at this address is for.
     fn awaited(address: usize) -> Awaited<'static> {
-        Awaited::Thing(Thing::Completion, address)
+        Awaited::Thing(WaitKind::Completion, address)
     }
 
     /// Polls it. What is at this address is waited for as `awaited` says.

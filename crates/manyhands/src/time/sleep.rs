@@ -3,7 +3,7 @@
 //! Unsafe: the timer is reached through the pinned future.
 
 use crate::job::wake_by_ref;
-use crate::recording::{self, Awaited, Thing};
+use crate::recording::{self, Awaited, WaitKind};
 use crate::runtime::timers;
 use crate::task::budget;
 use crate::timer::{Entry, EntryState, Moment};
@@ -143,7 +143,7 @@ impl Sleep {
     pub(super) fn poll_elapsed(mut self: Pin<&mut Self>, context: &Context<'_>) -> Poll<()> {
         let polled = self.as_mut().poll_entry(context);
         if polled.is_pending() {
-            let awaited = || Awaited::Thing(Thing::Timer, 0);
+            let awaited = || Awaited::Thing(WaitKind::Timer, 0);
             recording::waits(&*self, context.waker(), awaited);
         }
         polled

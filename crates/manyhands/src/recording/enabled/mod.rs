@@ -35,3 +35,5 @@ pub(crate) use waits::frame_mark::FrameMark;
 pub(crate) use waits::lines::Lines;
 pub(crate) use waits::site::Site;
 pub(crate) use waits::task_set::TaskSet;
+
+pub(crate) use manyhands_analysis::WaitKind;

@@ -102,7 +102,7 @@ mod tests {
     use crate::recording::enabled::tasks::thread_waits::thread_polls;
     use crate::recording::enabled::tasks::work_type::WorkType;
     use crate::recording::enabled::waits::forget::forget;
-    use crate::recording::{Awaited, Thing};
+    use crate::recording::{Awaited, WaitKind};
     use crate::sync::clock;
     use manyhands_analysis::TaskNumber;
     use std::collections::BTreeMap;
@@ -202,7 +202,7 @@ mod tests {
                     0..5 => {
                         let future = &self.leaves[place];
                         waits(future, Waker::noop(), || {
-                            Awaited::Thing(Thing::Receive, resource)
+                            Awaited::Thing(WaitKind::Receive, resource)
                         });
                         expected.wait(leaf, resource);
                     }

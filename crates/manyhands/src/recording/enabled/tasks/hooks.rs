@@ -11,12 +11,12 @@
 //! Not here: the records (`table.rs`), and how a task is woken by its record (`inspect/serve/wake_by_record.rs`).
 
 use crate::priority::Priority;
+use crate::recording::Awaited;
 use crate::recording::enabled::tasks::last_waker;
 use crate::recording::enabled::waits::task_set;
 use crate::recording::enabled::{
     Current, RecordedCell, TaskSet, WorkType, current, is_open, is_recorded, leaf_stacks, table,
 };
-use crate::recording::{Awaited, Thing};
 use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock;
 use manyhands_analysis::{Origin, Record, SetWait, TaskNumber, TaskState, WaitKind, WaitRecord};
@@ -213,24 +213,12 @@ fn waits_recorded(leaf: usize, waker: usize, awaited: Awaited<'_>) {
 /// As what a wait for this is recorded: its kind, its resource, and the tasks of a set.
 pub(crate) fn recorded_as(awaited: Awaited<'_>) -> (WaitKind, usize, Option<(&TaskSet, SetWait)>) {
     match awaited {
-        Awaited::Thing(thing, resource) => (kind_of(thing), resource, None),
+        Awaited::Thing(kind, resource) => (kind, resource, None),
         Awaited::Task(_, id) => (WaitKind::Task, id, None),
         Awaited::Scope(set, end) => (WaitKind::Scope, end, Some((set, SetWait::All))),
         Awaited::TryScope(set, end) => (WaitKind::Scope, end, Some((set, SetWait::AllOrFailure))),
         Awaited::OneOf(set, tasks) => (WaitKind::Group, 0, Some((set, SetWait::OneOf(tasks)))),
         Awaited::Each(set) => (WaitKind::Group, 0, Some((set, SetWait::Each))),
-    }
-}
-
-/// What a task shows of a wait for this.
-fn kind_of(thing: Thing) -> WaitKind {
-    match thing {
-        Thing::Receive => WaitKind::Receive,
-        Thing::Send => WaitKind::Send,
-        Thing::ChannelEnd => WaitKind::ChannelEnd,
-        Thing::Completion => WaitKind::Completion,
-        Thing::Timer => WaitKind::Timer,
-        Thing::Cancellation => WaitKind::Cancellation,
     }
 }
 
