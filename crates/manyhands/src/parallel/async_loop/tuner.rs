@@ -27,17 +27,14 @@ pub(super) struct Tuner {
     phase: Phase,
     /// The last comparison in which the higher level was not worth it, if no higher one has been since then.
     not_worth: Option<(Measured, Measured)>,
-    warm_up: WarmUp,
     cohort: Cohort,
-    /// Distinguishes the items of this cohort from those of earlier ones.
-    epoch: u64,
 }
 
 /// What the present cohort is for.
 #[derive(Debug, Clone, Copy)]
 enum Phase {
     /// Nothing is known yet.
-    First,
+    First(WarmUp),
     /// Only that items take very different times is known.
     Leapt,
     /// Another level than the best so far is tried.
@@ -51,7 +48,7 @@ enum Phase {
 }
 
 /// From the best level to one that is tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 enum Step {
     /// Does a lower level do as well? Higher ones have not been tried.
     FirstHalf,
@@ -76,7 +73,7 @@ struct Measured {
 }
 
 /// The very first items.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 struct WarmUp {
     ended: usize,
     first_taken: Option<Duration>,
@@ -87,6 +84,8 @@ struct WarmUp {
 /// The items from whose times the tuner learns the rate of a level.
 #[derive(Debug, Default)]
 struct Cohort {
+    /// Distinguishes its items from those of earlier ones.
+    number: u64,
     level: usize,
     /// This number of items begin all at once before the cohort: what those take says little about items that begin
     /// one by one.
@@ -95,11 +94,12 @@ struct Cohort {
     begun: usize,
     /// How many were running when they began, in sum.
     running: usize,
+    /// When they began, counted from `origin`, in sum.
+    begins: Duration,
     ended: usize,
-    /// The time of the ended ones, in sum.
-    taken: Duration,
-    /// The begin times of the running ones, counted from `origin`, in sum.
-    running_since: Duration,
+    /// When those that have ended did, counted from `origin`, in sum.
+    ends: Duration,
+    /// When the first one began.
     origin: Option<Instant>,
 }
 
@@ -108,20 +108,18 @@ struct Cohort {
 pub(super) struct ItemStart {
     began: Instant,
     /// The cohort that the item belongs to, if any.
-    epoch: Option<u64>,
+    cohort: Option<u64>,
 }
 
 impl Tuner {
     pub(super) fn new(limits: Concurrency) -> Self {
         let mut tuner = Self {
             limits,
-            phase: Phase::First,
+            phase: Phase::First(WarmUp::default()),
             not_worth: None,
-            warm_up: WarmUp::default(),
             cohort: Cohort::default(),
-            epoch: 0,
         };
-        tuner.go_to(FIRST_LEVEL, Phase::First);
+        tuner.go_to(FIRST_LEVEL, tuner.phase);
         tuner
     }
 
@@ -160,7 +158,7 @@ impl Tuner {
         }
         ItemStart {
             began: now,
-            epoch: is_counted.then_some(self.epoch),
+            cohort: is_counted.then_some(self.cohort.number),
         }
     }
 
@@ -170,23 +168,26 @@ impl Tuner {
             return;
         }
         let taken = item_start.taken_until(now);
-        if matches!(self.phase, Phase::First) && place < self.cohort.level {
-            self.warm_up.end(place, taken);
-            if self.warm_up.ends_are_far_apart(taken, self.cohort.level) {
+        if let Phase::First(warm_up) = &mut self.phase
+            && place < self.cohort.level
+        {
+            warm_up.end(place, taken);
+            if warm_up.ends_are_far_apart(taken, self.cohort.level) {
                 return self.go_to(self.cohort.level.saturating_mul(LEAP), Phase::Leapt);
             }
         }
-        if item_start.epoch == Some(self.epoch) {
-            self.cohort.end(item_start.began, taken);
+        if item_start.cohort == Some(self.cohort.number) {
+            self.cohort.end(now);
             if self.cohort.is_complete() {
-                self.decide(self.cohort.measure(now));
+                let measured = self.cohort.measure(now);
+                self.decide(measured);
             }
         }
     }
 
     fn decide(&mut self, new: Measured) {
         match self.phase {
-            Phase::First | Phase::Leapt => self.advance(new, Step::FirstHalf),
+            Phase::First(_) | Phase::Leapt => self.advance(new, Step::FirstHalf),
             Phase::Tries { best, step } => self.compare(best, new, step),
             // The other side has changed.
             Phase::Holds { best, .. } if new.rate < best.rate * FALLEN => {
@@ -248,9 +249,9 @@ impl Tuner {
     fn go_to(&mut self, level: usize, phase: Phase) {
         let level = self.limits.clamp(level);
         self.phase = phase;
-        self.epoch += 1;
-        let bursts = matches!(phase, Phase::First | Phase::Leapt);
+        let bursts = matches!(phase, Phase::First(_) | Phase::Leapt);
         self.cohort = Cohort {
+            number: self.cohort.number + 1,
             level,
             to_skip: if bursts { level } else { 0 },
             size: (level / 2).max(level.clamp(COHORT_MIN, COHORT_ENOUGH)),
@@ -286,20 +287,22 @@ impl Measured {
 }
 
 impl Cohort {
-    fn begin(&mut self, now: Instant, running: usize) {
-        let origin = *self.origin.get_or_insert(now);
-        self.begun += 1;
-        self.running += running;
-        self.running_since += now.saturating_duration_since(origin);
+    /// The time since its first item began.
+    fn age(&mut self, now: Instant) -> Duration {
+        now.saturating_duration_since(*self.origin.get_or_insert(now))
     }
 
-    fn end(&mut self, began: Instant, taken: Duration) {
-        let since = self.origin.map_or(Duration::ZERO, |origin| {
-            began.saturating_duration_since(origin)
-        });
-        self.running_since = self.running_since.saturating_sub(since);
+    fn begin(&mut self, now: Instant, running: usize) {
+        let age = self.age(now);
+        self.begun += 1;
+        self.running += running;
+        self.begins += age;
+    }
+
+    fn end(&mut self, now: Instant) {
+        let age = self.age(now);
         self.ended += 1;
-        self.taken += taken;
+        self.ends += age;
     }
 
     /// Waiting for the last ones could take too long.
@@ -308,13 +311,11 @@ impl Cohort {
     }
 
     /// The running items count with the time that they have taken so far.
-    fn measure(&self, now: Instant) -> Measured {
-        let age = self.origin.map_or(Duration::ZERO, |origin| {
-            now.saturating_duration_since(origin)
-        });
+    fn measure(&mut self, now: Instant) -> Measured {
         let running = (self.begun - self.ended) as f64;
-        let so_far = age.as_secs_f64() * running - self.running_since.as_secs_f64();
-        let taken = (self.taken.as_secs_f64() + so_far).max(SHORTEST_SECS);
+        let so_far = running * self.age(now).as_secs_f64();
+        let taken = so_far + self.ends.as_secs_f64() - self.begins.as_secs_f64();
+        let taken = taken.max(SHORTEST_SECS);
         Measured {
             level: self.level,
             running: self.running as f64 / self.begun as f64,
