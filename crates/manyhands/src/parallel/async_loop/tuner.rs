@@ -442,6 +442,16 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_takes_fewer_than_before_is_spared_soon() {
+        let found = levels(Concurrency::ADAPTIVE, 3_300, |item, running| {
+            let takes = if item < 3_000 { 64 } else { 8 };
+            (running as u64).max(takes).pow(2) * 1_000 / takes.pow(2)
+        });
+        let at_last = found.iter().rev().take(5).copied();
+        assert_eq!(at_last.collect::<Vec<_>>(), [8, 4, 8, 16, 32], "{found:?}");
+    }
+
+    #[test]
     fn a_loop_that_runs_short_learns_nothing() {
         let mut tuner = Tuner::new(Concurrency::ADAPTIVE);
         let start = origin();
