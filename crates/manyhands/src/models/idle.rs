@@ -71,7 +71,9 @@ fn a_task_that_found_no_room_is_run_when_a_external_leaves() {
     check(|| {
         let model = one_worker::<1>();
         model.idle.begin(Activity::ExternalThread);
-        let external = beside(&model, |model| waking::leave_external(&*model));
+        let external = beside(&model, |model| {
+            waking::leave_external(&*model, Activity::ExternalThread)
+        });
         let pusher = beside(&model, |model| model.inject(0));
         model.work(0, Sleeps::Shortly);
         external.join().unwrap();

@@ -6,8 +6,8 @@
 use super::{Count, Flag, Work};
 use crate::job::{self, RunPermit, TaskRegistry};
 use crate::queue::{ShardedQueue, TaskQueue};
-use crate::runtime::ending::{self, Ending, Ends};
-use crate::runtime::sleep::idle::{Activity, Claim, CountedFlag, Idle};
+use crate::runtime::ending::{self, Ending, Ends, VISITOR};
+use crate::runtime::sleep::idle::{Claim, CountedFlag, Idle};
 use crate::runtime::sleep::waking::{self, CallerNext, Next, Notify, Slept};
 use crate::runtime::worker::steal_grace::StealGrace;
 use crate::sync::Parker;
@@ -414,9 +414,9 @@ impl<const TASKS: usize> Ends for Pool<TASKS> {
     }
 
     fn inside(&self, f: impl FnOnce()) {
-        self.idle.begin(Activity::ExternalThread);
+        self.idle.begin(VISITOR);
         f();
-        waking::leave_external(self);
+        waking::leave_external(self, VISITOR);
     }
 
     fn unpark_all(&self) {

@@ -3,7 +3,7 @@
 //! Threads: one that ends the runtime, a worker, one that wakes the waiting task or brings one by a handle. Operations, all
 //! of `runtime/ending.rs` and `runtime/sleep/waking.rs`: a worker's turns; close; queue and notify, from outside under a
 //! keep-alive guard or with an owner of the memory.
-//! In one model the drop of a task brings another one and blocks until that is dropped too; in two a thread outside takes part.
+//! In one model a thread in its stop hook queues a task; in one the drop of a task brings another one and blocks until that is dropped too; in two a thread outside takes part.
 //! Property: each queued or waiting task is dropped or run once, a task that is bound to a worker by that worker, before
 //! it leaves; no worker leaves while a thread outside takes part; all threads see the end, and the end comes.
 
@@ -76,6 +76,7 @@ fn the_end_comes_where_a_thread_that_brings_a_task_drops_the_last_one_that_waite
         let worker = beside(&pool, |pool| pool.work(0, Sleeps::Shortly));
         let closer = beside(&pool, |pool| {
             ending::close(&*pool, || {
+                assert!(!ending::is_left_to_calls(&*pool), "it waits for no worker");
                 worker.join().expect("the model fails at once");
                 true
             });
@@ -83,6 +84,23 @@ fn the_end_comes_where_a_thread_that_brings_a_task_drops_the_last_one_that_waite
         bring(&*pool, 1);
         closer.join().expect("the model fails at once");
         assert!(pool.tasks.iter().all(Work::is_done));
+    });
+}
+
+#[test]
+fn a_task_that_a_stop_hook_queues_and_waits_for_is_dropped_by_it_or_by_a_worker_that_leaves() {
+    check(|| {
+        let pool = Pool::<1>::new(1, 1, 0, Starts::Never);
+        let worker = beside(&pool, |pool| pool.work(0, Sleeps::Shortly));
+        let hook = beside(&pool, |pool| {
+            pool.inject(0);
+            ending::discard_before_wait(&*pool);
+        });
+        ending::close(&*pool, || {
+            join_all([worker, hook]);
+            assert!(pool.tasks[0].is_done(), "the hook waits for ever");
+            true
+        });
     });
 }
 
@@ -187,7 +205,7 @@ fn a_worker_stays_until_a_thread_outside_that_took_part_before_the_end_has_left(
             if !pool.ending().is_closing() {
                 assert!(!has_left.is_set(), "nobody is left who could help");
             }
-            waking::leave_external(&*pool);
+            waking::leave_external(&*pool, Activity::ExternalThread);
         });
         ending::close(&*pool, || {
             worker.join().expect("the model fails at once");
@@ -214,7 +232,7 @@ fn the_closing_thread_does_not_wait_for_one_outside_that_takes_part() {
             false
         });
         assert!(!has_left.is_set(), "nobody is left who could help");
-        waking::leave_external(&*pool);
+        waking::leave_external(&*pool, Activity::ExternalThread);
         worker.join().expect("the model fails at once");
     });
 }

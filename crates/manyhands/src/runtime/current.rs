@@ -11,6 +11,7 @@
 
 use crate::job::{OnDrop, RunPermit};
 use crate::recording;
+use crate::runtime::ending::VISITOR;
 use crate::runtime::fork_join::caller_threads;
 use crate::runtime::io::tokio_context::TokioContextGuard;
 use crate::runtime::{
@@ -68,8 +69,19 @@ pub(crate) fn slot_of_runtime() -> Option<(&'static OccupiedSlot, &'static Runti
 /// Calls `f` on the calling thread, as one of those that run, with this runtime as the current one.
 pub(crate) fn install<R>(shared: &RuntimeInner, f: impl FnOnce() -> R) -> R {
     let _entered = EnterGuard::new(shared);
-    let _external = slot().is_none().then(|| WorkerGuard::enter(shared));
+    let enter = || WorkerGuard::enter(shared, Activity::ExternalThread);
+    let _external = slot().is_none().then(enter);
     f()
+}
+
+/// As [`install`], for a thread that only drops tasks of a runtime that ends, which waits for it.
+pub(crate) fn visit(shared: &RuntimeInner, f: impl FnOnce()) {
+    let _entered = EnterGuard::new(shared);
+    let enter = || WorkerGuard::enter(shared, VISITOR);
+    // E7: it was counted before.
+    let mark = |entered: &WorkerGuard| entered.slot.gets_no_help.set(shared.ending.is_emptied());
+    let _visitor = slot().is_none().then(enter).flatten().inspect(mark);
+    f();
 }
 
 /// Calls `f` with the runtime of the calling thread: that of its slot, else the entered one, else the
@@ -230,8 +242,8 @@ impl Drop for EnterGuard<'_> {
 pub(crate) struct WorkerGuard {
     /// The slot, until the guard is dropped.
     pub(crate) slot: &'static OccupiedSlot,
-    /// External thread: its runtime, and its place among the external threads there.
-    external: Option<(Arc<RuntimeInner>, usize)>,
+    /// External thread: its runtime, its place among the external threads there, and as what it counts.
+    external: Option<(Arc<RuntimeInner>, usize, Activity)>,
     id: u64,
     /// The worker's slot that the thread had before, if this is a simulation on top of it.
     before: Option<&'static OccupiedSlot>,
@@ -261,16 +273,16 @@ impl WorkerGuard {
         }
     }
 
-    /// Occupies a slot as an external thread, one of those that run. `None` when every external thread slot is taken: then the
-    /// call is the thread's alone.
-    pub(crate) fn enter(shared: &RuntimeInner) -> Option<Self> {
+    /// Occupies a slot as an external thread, one of those that run, and counts as this. `None` when every external thread slot is
+    /// taken: then the call is the thread's alone.
+    pub(crate) fn enter(shared: &RuntimeInner, counts_as: Activity) -> Option<Self> {
         process::refuse_forked();
         let (place, slot) = shared.take_external_slot()?;
-        shared.idle.begin(Activity::ExternalThread);
+        shared.idle.begin(counts_as);
         let shared = shared.to_arc();
         // SAFETY: the place is this thread's until `drop` gives it back, after it has left the slot.
         let mut guard = unsafe { Self::begin(Arc::clone(&shared), slot) };
-        guard.external = Some((shared, place));
+        guard.external = Some((shared, place, counts_as));
         Some(guard)
     }
 
@@ -296,12 +308,13 @@ impl Drop for WorkerGuard {
             WORKER.set(self.before);
         }
         slot.is_not_blocked();
+        slot.gets_no_help.set(false);
         slot.set_occupant(SlotState::None);
-        if let Some((shared, place)) = self.external.take() {
+        if let Some((shared, place, counted_as)) = self.external.take() {
             shared.give_external_slot_back(place);
             // A child that was forked in the call has nobody to wake.
             if !process::is_forked() {
-                waking::leave_external(&*shared);
+                waking::leave_external(&*shared, counted_as);
             }
         }
     }
@@ -316,7 +329,7 @@ pub(crate) fn enter_as_running() -> Option<WorkerGuard> {
         return None;
     }
     let guard = with_runtime(|shared| {
-        let enter = || WorkerGuard::enter(shared);
+        let enter = || WorkerGuard::enter(shared, Activity::ExternalThread);
         (!shared.has_many_externals()).then(enter).flatten()
     });
     guard.filter(|guard| !guard.is_too_late())
@@ -328,20 +341,21 @@ pub(crate) fn with_slot<R>(f: impl FnOnce(Option<&'static OccupiedSlot>) -> R) -
     if let Some(slot) = slot() {
         return f(Some(slot));
     }
-    let mut guard = with_runtime(WorkerGuard::enter);
+    let enter = || with_runtime(|shared| WorkerGuard::enter(shared, Activity::ExternalThread));
+    let mut guard = enter();
     while guard.as_ref().is_some_and(WorkerGuard::is_too_late) {
         // Another runtime is current now. The place is left first.
         drop(guard);
-        guard = with_runtime(WorkerGuard::enter);
+        guard = enter();
     }
     f(guard.as_ref().map(|guard| guard.slot))
 }
 
-/// As [`with_slot`], for a call that may need help. At the end of a runtime, in a stop hook and in the last destructors, no thread is
-/// left there that could come; then the slot is in another runtime.
+/// As [`with_slot`], for a call that may need help. Where no thread may be left that could come, in a stop hook and in the last
+/// destructors, the slot is that of a thread outside; if the runtime ends, in another one.
 pub(crate) fn with_helped_slot<R>(f: impl FnOnce(Option<&'static OccupiedSlot>) -> R) -> R {
-    let ended = slot_of_runtime().filter(|(_, shared)| shared.ending.has_ended());
-    let _restore = ended.map(|(slot, _)| {
+    let unhelped = slot().filter(|slot| slot.gets_no_help.get());
+    let _restore = unhelped.map(|slot| {
         CURRENT_SLOT.set(None);
         OnDrop(move || CURRENT_SLOT.set(Some(slot)))
     });

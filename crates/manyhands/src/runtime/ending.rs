@@ -27,6 +27,11 @@
 //! this thread was about to drop, and sleeps.
 //! E6: a thread outside counts itself, and looks at `closing` afterwards; the closing thread sets it before any thread looks at
 //! the counts for the end. Either the end waits for the thread, or that goes elsewhere (`current.rs`). SeqCst, all.
+//! E7: a thread that brings a task and drops what is queued counts itself, and looks at `emptied` afterwards; that is set before
+//! any thread looks at the counts for the end. Either the end waits for the thread, or its calls count on no worker. It counts as a
+//! worker, so that the closing thread does not take it for a call that it does not wait for. SeqCst, all.
+//! E8: a thread in its stop hook counts nowhere. It queues a task, and looks at `ended` before it waits; a worker that leaves looks at
+//! the queues after it has seen `ended`. One of them drops the task. Its calls count on no worker. SeqCst, all.
 //!
 //! Not here: what is dropped, and how (`pool.rs`).
 //!
@@ -34,6 +39,7 @@
 
 use crate::job::{RunPermit, TaskRegistry};
 use crate::queue::{Linked, TaskQueue, Unqueued};
+use crate::runtime::sleep::idle::Activity;
 use crate::runtime::sleep::waking::{self, Pool};
 use crate::sync::atomic::{AtomicBool, Ordering, fence};
 
@@ -59,13 +65,14 @@ pub(crate) trait Ends: Pool {
     /// Lets no task wait any more: closes the registry, and queues the tasks that wait there for dropping.
     fn cancel_waiting(&self);
 
-    /// Opens the calls that threads outside run alone, so that workers help.
+    /// Watches no thread any more, and opens the calls that threads outside run alone now, so that workers help: who waits in one for a
+    /// part of it that has not begun would wait for ever.
     fn pass_calls_on(&self);
 
     /// Drops every queued task without running it, and what is queued meanwhile.
     fn discard_queued(&self, permit: RunPermit<'_>);
 
-    /// Calls `f` on the calling thread, which takes part in the runtime meanwhile.
+    /// Calls `f`, which drops tasks, on the calling thread, which takes part in the runtime meanwhile, and counts as a [`VISITOR`].
     fn inside(&self, f: impl FnOnce());
 
     /// Unparks all workers.
@@ -74,6 +81,10 @@ pub(crate) trait Ends: Pool {
     /// Unparks the closing thread, if it waits for the workers.
     fn unpark_closing(&self);
 }
+
+/// As what a thread counts that drops tasks of a runtime that ends. The end waits for it as for a worker, and not for a call of a
+/// thread outside.
+pub(crate) const VISITOR: Activity = Activity::Awake;
 
 impl Ending {
     /// Whether it has begun: no task starts any more.
@@ -86,6 +97,12 @@ impl Ending {
     pub(crate) fn has_ended(&self) -> bool {
         // SeqCst: E1.
         self.ended.load(Ordering::SeqCst)
+    }
+
+    /// Whether the workers may leave as soon as nothing runs any more.
+    pub(crate) fn is_emptied(&self) -> bool {
+        // SeqCst: E1.
+        self.emptied.load(Ordering::SeqCst)
     }
 }
 
@@ -101,9 +118,11 @@ pub(crate) fn begin_to_close(pool: &impl Ends) {
 /// workers leave.
 pub(crate) fn is_over(pool: &impl Ends) -> bool {
     let ending = pool.ending();
-    if !ending.has_ended() && is_at_rest(pool) {
-        // A call that was passed on may still be there: then a worker comes, or its caller takes it back and looks for the end.
-        if pool.idle().is_nobody_left() && !pool.has_visible_work() {
+    if !ending.has_ended() && ending.is_emptied() && pool.idle().taking_part().0 == 0 {
+        // In this order: who takes the last task out of the registry is awake meanwhile. A call that was passed on may still be there:
+        // then a worker comes, or its caller takes it back and looks for the end.
+        let is_deserted = pool.registry().registered() == 0 && pool.idle().taking_part() == (0, 0);
+        if is_deserted && !pool.has_visible_work() {
             // SeqCst: E1.
             ending.ended.store(true, Ordering::SeqCst);
             pool.unpark_all();
@@ -115,18 +134,13 @@ pub(crate) fn is_over(pool: &impl Ends) -> bool {
 
 /// Whether only threads outside still run in the runtime, which closes: the closing thread waits no longer.
 pub(crate) fn is_left_to_calls(pool: &impl Ends) -> bool {
-    !pool.ending().has_ended() && is_at_rest(pool) && pool.idle().is_anyone_outside()
+    let ending = pool.ending();
+    let may_rest = !ending.has_ended() && ending.is_emptied() && pool.registry().registered() == 0;
+    may_rest && matches!(pool.idle().taking_part(), (0, 1..))
 }
 
-/// Whether the runtime closes, no worker is awake, and no task is left.
-fn is_at_rest(pool: &impl Ends) -> bool {
-    // SeqCst: E1.
-    let is_emptied = pool.ending().emptied.load(Ordering::SeqCst);
-    is_emptied && pool.idle().is_nobody_awake() && pool.registry().registered() == 0
-}
-
-/// Worker, between two pieces of work: whether it leaves. Where the runtime closes and it does not, it drops what is queued,
-/// with `discard_own` what only it may drop.
+/// Worker, between two pieces of work: whether it leaves. Where the runtime closes, it drops what is queued, with `discard_own` what
+/// only it may drop.
 #[inline]
 pub(crate) fn leaves(
     pool: &impl Ends,
@@ -143,18 +157,26 @@ fn leaves_or_discards(
     discard_own: impl FnOnce(RunPermit<'_>),
 ) -> bool {
     let is_over = is_over(pool);
-    if !is_over {
-        discard_own(permit.again());
-        pool.discard_queued(permit);
-    }
+    discard_own(permit.again());
+    // E8: also if it leaves.
+    pool.discard_queued(permit);
     is_over
 }
 
-/// Queues a new `task` by `queue`, from a thread that is no worker of the runtime, or drops it by `discard` if that ends. If the
-/// end begins meanwhile, drops what is queued. The caller keeps the memory of the runtime.
+/// Thread that is about to wait, perhaps for what it has queued itself in a stop hook or in a destructor: drops what is queued if no
+/// worker is left that would.
+pub(crate) fn discard_before_wait(pool: &impl Ends) {
+    if pool.ending().has_ended() {
+        pool.discard_queued(RunPermit::new());
+    }
+}
+
+/// Queues a new `task` by `queue`, from a thread that is no worker of the runtime, or drops it by `discard` if that ends: as where the
+/// runtime is gone, so that no number of such threads keeps it from ending. If the end begins meanwhile, drops what is queued. The
+/// caller keeps the memory of the runtime.
 pub(crate) fn bring<T>(pool: &impl Ends, task: T, queue: impl FnOnce(T), discard: impl FnOnce(T)) {
     if pool.ending().is_closing() {
-        return pool.inside(|| discard(task));
+        return discard(task);
     }
     queue(task);
     // SeqCst: E4.

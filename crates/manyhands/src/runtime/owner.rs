@@ -224,7 +224,8 @@ impl Runtime {
     /// # Blocking
     /// Waits for the running work of its workers and for destructors, but not for itself when called from one of its own
     /// workers, nor for threads outside that take part in a call: threads of the runtime stay, and help, until such calls have
-    /// ended. A destructor that waits keeps its thread, and up to
+    /// ended. Nor does it wait for what a thread drops that a [`Handle`](crate::Handle) has brought when the end had begun. A
+    /// destructor that waits keeps its thread, and up to
     /// [`max_threads`](RuntimeBuilder::max_threads) others go on. If the calling
     /// thread belongs to another runtime, a worker of that runs in its place meanwhile.
     ///
@@ -333,10 +334,10 @@ impl RuntimeInner {
         let begun = clock::now();
         // Acquire: sees what they did.
         let is_alive = || self.alive.load(Ordering::Acquire) > 0;
-        // Threads outside may need a worker that has not been started, until the runtime has ended. A simulation starts none.
+        // Other threads may need a worker that has not been started, until the runtime has ended. A simulation starts none.
         let is_simulated = self.clock.is_virtual();
         let may_start =
-            || !is_simulated && !self.ending.has_ended() && self.idle.is_anyone_outside();
+            || !is_simulated && !ending::is_over(self) && self.idle.taking_part() != (0, 0);
         while is_alive() || may_start() {
             let left = limit.map(|limit| limit.saturating_sub(clock::now() - begun));
             if ending::is_left_to_calls(self) || left == Some(Duration::ZERO) {

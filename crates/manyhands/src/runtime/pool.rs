@@ -116,7 +116,7 @@ impl Ends for RuntimeInner {
     }
 
     fn inside(&self, f: impl FnOnce()) {
-        current::install(self, f);
+        current::visit(self, f);
     }
 
     fn unpark_all(&self) {

@@ -146,6 +146,38 @@ fn what_handles_spawn_while_the_runtime_ends_is_run_or_dropped() {
     });
 }
 
+/// Says that it is dropped, and waits meanwhile.
+struct Waits(mpsc::Sender<()>, mpsc::Receiver<()>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+        receive(&self.1);
+    }
+}
+
+#[test]
+fn an_end_waits_for_its_workers_and_for_nobody_who_drops_what_came_too_late() {
+    within(60, || {
+        let runtime = of_threads(1);
+        let handle = runtime.handle();
+        let (keeps, _kept) = block(&runtime);
+        let closes = thread::spawn(move || runtime.shutdown_blocking());
+        // Nothing begins, because the worker is kept.
+        wait_until("the end has begun", || handle.run(|| ()).is_finished());
+        let (say, said) = mpsc::channel();
+        let (let_go, gate) = mpsc::channel();
+        let waits = Waits(say, gate);
+        let brings = thread::spawn(move || drop(handle.run(move || drop(waits))));
+        receive(&said);
+        drop(keeps);
+        let report = closes.join().expect("it ends");
+        assert_eq!(report.threads, 0);
+        let_go.send(()).expect("it waits");
+        brings.join().expect("it only brings a task");
+    });
+}
+
 #[test]
 fn an_abort_handle_cancels_a_task_that_somebody_else_awaits() {
     within(60, || {

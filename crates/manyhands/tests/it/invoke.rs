@@ -3,11 +3,11 @@
 use crate::support::{
     Board, blow, message_of, on_each_runtime, on_runtime, panics_of, receive, within,
 };
-use manyhands::Runtime;
 use manyhands::cancel::TokenSource;
 use manyhands::parallel::{self, Options};
+use manyhands::{Runtime, task};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Barrier, mpsc};
+use std::sync::{Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -187,7 +187,7 @@ fn closures_may_wait_for_one_another_inside_a_task_and_a_loop() {
             };
             parallel::invoke((wait, wait, wait, wait));
         };
-        let handle = runtime.install(|| manyhands::task::run(waiting));
+        let handle = runtime.install(|| task::run(waiting));
         handle.join().unwrap();
         Options::new()
             .runtime(runtime)
@@ -360,6 +360,44 @@ fn closures_may_wait_for_one_another_in_a_call_alone_when_its_runtime_ends() {
             outside.join().unwrap();
         }
     });
+}
+
+/// Runs in the stop hook of a thread that is not needed any more, whose runtime ends meanwhile.
+#[test]
+fn bodies_may_meet_in_a_stop_hook_that_has_begun_before_its_runtime_ends() {
+    for round in 0..40 {
+        within(60, move || {
+            let ((say, begun), (end, ended)) = (mpsc::channel(), mpsc::channel());
+            let (let_go, gate) = mpsc::channel();
+            let first = Mutex::new(Some((say, gate)));
+            let hook = move |_| {
+                let Some((say, gate)) = first.lock().unwrap().take() else {
+                    return;
+                };
+                let three = Barrier::new(3);
+                let items = (0..3).inspect(move |&item| {
+                    if item == 0 {
+                        say.send(()).unwrap();
+                        receive(&gate);
+                    }
+                });
+                parallel::for_each(parallel::from_iter(items).unbuffered(), |_| {
+                    three.wait();
+                });
+                end.send(()).unwrap();
+            };
+            let builder = Runtime::builder().workers(1).on_thread_stop(hook);
+            let runtime = builder.thread_keep_alive(Duration::ZERO).build().unwrap();
+            let inner = || task::spawn(async {}).join().unwrap();
+            // Another thread runs the inner one, and one of both leaves.
+            runtime.install(|| task::run(inner)).join().unwrap();
+            receive(&begun);
+            drop(runtime.shutdown_background());
+            (0..round * 5).for_each(|_| thread::yield_now());
+            let_go.send(()).unwrap();
+            receive(&ended);
+        });
+    }
 }
 
 /// Waits for [`invoke_five`], and for three bodies that meet, when it is dropped.

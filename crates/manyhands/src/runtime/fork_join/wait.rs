@@ -17,7 +17,7 @@ use crate::runtime::fork_join::waiting::{self, Waiter};
 pub(crate) use crate::runtime::fork_join::waiting::{AfterWait, Stolen};
 use crate::runtime::policy::{CHAIN_MAX, INTERVAL_MIN, SPINS, WAKE_NANOS_FIRST};
 use crate::runtime::{
-    Ends, FoundWork, HelperSlot, OccupiedSlot, Rest, SlotState, WorkerSlot, current,
+    FoundWork, HelperSlot, OccupiedSlot, Rest, SlotState, WorkerSlot, current, ending,
     refused_starts, run_loop, waking,
 };
 use crate::sync::{clock, process, spin_loop};
@@ -213,12 +213,8 @@ fn declare_blocked<R>(slot: &'static OccupiedSlot, sleep: impl FnOnce() -> R) ->
         // left to end the wait.
         abort(process::FORKED);
     }
-    if let Some(shared) = slot.runtime_or_none()
-        && shared.ending.has_ended()
-    {
-        // A destructor or a stop hook waits, and no worker is left to drop what it may have spawned.
-        shared.discard_queued(RunPermit::new());
-    }
+    slot.runtime_or_none()
+        .inspect(|shared| ending::discard_before_wait(*shared));
     // A wait inside another one counts nothing more.
     let times = slot.blocking_depth.get();
     slot.blocking_depth.set(times + 1);

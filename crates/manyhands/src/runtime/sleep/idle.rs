@@ -189,23 +189,12 @@ impl Idle {
         self.counts.load(Ordering::SeqCst) == 0
     }
 
-    /// Whether an external thread takes part.
-    pub(crate) fn is_anyone_outside(&self) -> bool {
-        // SeqCst: I1; the runtime's end depends on it.
-        field(self.counts.load(Ordering::SeqCst), Activity::ExternalThread) > 0
-    }
-
-    /// Whether no worker is awake and no external thread takes part. One that has left may be blocked, in what it drops.
-    pub(crate) fn is_nobody_left(&self) -> bool {
+    /// How many workers are awake, and how many external threads take part. One that has left may be blocked, in what it drops.
+    pub(crate) fn taking_part(&self) -> (usize, usize) {
         // SeqCst: I1; the runtime's end depends on it. Both fields at one moment: the one thread may have woken the other.
         let counts = self.counts.load(Ordering::SeqCst);
-        field(counts, Activity::Awake) + field(counts, Activity::ExternalThread) == 0
-    }
-
-    /// Whether every worker has announced sleep.
-    pub(crate) fn is_nobody_awake(&self) -> bool {
-        // SeqCst: I1; the runtime's end depends on it.
-        field(self.counts.load(Ordering::SeqCst), Activity::Awake) == 0
+        let [awake, outside] = [Activity::Awake, Activity::ExternalThread];
+        (field(counts, awake), field(counts, outside))
     }
 
     /// A thread begins this, and counts as one that is at it.

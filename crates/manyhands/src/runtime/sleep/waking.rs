@@ -121,9 +121,9 @@ pub(crate) fn use_room(pool: &impl Pool, next: CallerNext) {
     }
 }
 
-/// External thread: leaves the runtime.
-pub(crate) fn leave_external(pool: &impl Pool) {
-    pool.idle().end(Activity::ExternalThread);
+/// External thread, which has counted as this: leaves the runtime.
+pub(crate) fn leave_external(pool: &impl Pool, counted_as: Activity) {
+    pool.idle().end(counted_as);
     use_room(pool, CallerNext::HasLeft);
     // E2.
     pool.look_for_end();

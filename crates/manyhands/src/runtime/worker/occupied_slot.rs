@@ -27,6 +27,8 @@ pub(crate) struct OccupiedSlot {
     shared: WorkerSlot,
     /// Has had tasks that only the occupant may run.
     pub(crate) has_bound_tasks: Cell<bool>,
+    /// Its runtime may end without the occupant, so no worker may be left to help with what that calls.
+    pub(crate) gets_no_help: Cell<bool>,
     /// How often the occupant has declared, one region inside the other, that it is blocked; or that a hook runs.
     pub(crate) blocking_depth: Cell<u32>,
     /// Helper slots in use.

@@ -38,6 +38,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
     let mut permit = RunPermit::new();
     let entries = current::entries();
     let discard_own = |permit: RunPermit<'_>| {
+        slot.gets_no_help.set(shared.ending.has_ended());
         shared.discard(&slot.local, permit);
     };
     while !ending::leaves(shared, permit.again(), discard_own) {

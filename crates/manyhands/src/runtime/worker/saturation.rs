@@ -135,7 +135,7 @@ mod tests {
         fn end(self, runtime: &Runtime) {
             drop(self);
             wait_until("both workers sleep", || {
-                runtime.shared().idle.is_nobody_awake()
+                runtime.shared().idle.taking_part().0 == 0
             });
         }
     }

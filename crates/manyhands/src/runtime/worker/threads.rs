@@ -139,7 +139,8 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     if let Some(reactor) = shared.reactor() {
         reactor.call_poller();
     }
-    // The thread does not count as one that runs any more, so none of its waits may make room.
+    // The thread does not count as one that runs any more, so none of its waits may make room, and the end waits for none of them.
+    slot.gets_no_help.set(true);
     slot.run_undeclared(|| Settings::run_hook(shared.settings.on_stop.as_ref(), index));
     slot.placement.end();
     drop(guard);
