@@ -224,8 +224,8 @@ pub(crate) fn run_short<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
 ) {
     let len = source.len();
     let thread = CallerThread::current();
-    let number = thread.map_or(0, |thread| thread.calls.next_number());
-    let since_look = thread.map_or(0, |thread| thread.calls.since_look(number));
+    let number = thread.map_or(0, |thread| thread.next_number());
+    let since_look = thread.map_or(0, |thread| thread.since_look(number));
     let is_measured = O::MEASURES_SHORT || cost::is_sampled(number, since_look);
     let start = if is_measured { clock::ticks() } else { 0 };
     let mut runner = LoopRunner::new(source, consumer);
@@ -395,7 +395,7 @@ fn drive_alone<O: LoopObserver>(
     let mut probe = RateProbe::begin(if may_share { known } else { Rate::ZERO });
     let openable = end - start > 1 && because != RunsAlone::OneAllowed;
     let thread = CallerThread::current().filter(|_| openable);
-    let number = thread.map_or(0, |thread| thread.calls.next_number());
+    let number = thread.map_or(0, |thread| thread.next_number());
     let patience = match because {
         RunsAlone::SharingHurt => {
             let alone = Rate(site.cost_alone().max(site.cost()));

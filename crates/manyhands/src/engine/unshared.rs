@@ -126,7 +126,7 @@ impl<'a, L: AnyLoop + 'a, O: LoopObserver> Frame<'a, L, O> {
         positions: (u64, u64),
         opens_at: u64,
     ) -> Self {
-        let outer = thread.map_or(ptr::null_mut(), |thread| thread.calls.innermost());
+        let outer = thread.map_or(ptr::null_mut(), |thread| thread.innermost());
         // SAFETY: `open` takes a pointer to a whole frame, which begins with the call.
         let call = unsafe { UnsharedCall::new(outer, number, positions, opens_at, Self::open) };
         Self {
@@ -207,7 +207,7 @@ impl<L, O> Drop for Frame<'_, L, O> {
 #[inline(never)]
 fn begin_watch(thread: &'static CallerThread) -> bool {
     // In a forked child there is no monitor.
-    !process::is_forked() && current::with_runtime(|runtime| thread.begin_watch(runtime))
+    !process::is_forked() && current::with_runtime(|runtime| thread.begin_watch_by(runtime))
 }
 
 /// The caller's way through a call.
@@ -232,7 +232,7 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
     ) -> Self {
         let is_watched = thread.is_some_and(|thread| {
             // SAFETY: the frame is borrowed until `leave` or `leave_panicked` has left the call.
-            let is_watched = unsafe { thread.calls.enter(&frame.call) };
+            let is_watched = unsafe { thread.enter(&frame.call) };
             is_watched || begin_watch(thread)
         });
         Self {
@@ -264,9 +264,9 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
             let from = self.next;
             let mut until = to;
             if let Some(thread) = self.thread {
-                let is_seen = || thread.calls.is_seen(&self.frame.call);
+                let is_seen = || thread.is_seen(&self.frame.call);
                 until = to.min(from + cost::next_claim(from - self.start, block_max, is_seen));
-                until = thread.calls.claim(&self.frame.call, from, until);
+                until = thread.claim(&self.frame.call, from, until);
                 if until == from {
                     return;
                 }
@@ -280,7 +280,7 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
     #[inline]
     fn leave_call(&self) {
         if let Some(thread) = self.thread {
-            thread.calls.leave(&self.frame.call);
+            thread.leave(&self.frame.call);
         }
     }
 

@@ -1,10 +1,10 @@
-//! The calls that a thread runs alone, and a monitor that opens them (F2 to F6 of `runtime/fork_join/unshared_calls.rs`).
+//! The calls that a thread runs alone, and a monitor that opens them (F2 to F7 of `runtime/fork_join/unshared_calls.rs`).
 //!
 //! Threads: an owner, and a monitor, which then runs the fork that it has made, as a worker would; or one that ends the runtime.
 //! Operations: enter, claim, leave, begin to be watched; look, end the watch; of `runtime/ending.rs` close.
-//! Property: each position is run exactly once, by the owner or in the fork; the monitor opens no call that was left; when a
-//! monitor rests or sweeps seldom that does not see a call, its owner wakes it, and so does that of the next call; when a runtime
-//! has ended, nobody takes himself for watched by it.
+//! Property: each position is run exactly once, by the owner or in the fork; the monitor opens no call that was left, and none of
+//! another runtime; when a monitor rests or sweeps seldom that does not see a call, its owner wakes it, and so does that of the next
+//! call; when a runtime has ended, nobody takes himself for watched by it.
 
 use super::pool::{Pool, Starts};
 use super::{Asleep, Count, Flag, Memory, Work, beside, check, check_deeper};
@@ -17,6 +17,7 @@ use crate::runtime::monitor::control::Monitor;
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
+use std::ptr;
 
 type Call = UnsharedCall<Fork, Model>;
 
@@ -47,7 +48,7 @@ const SLOT: u16 = 7;
 
 impl Model {
     fn new() -> Arc<Self> {
-        Arc::new(Self {
+        let model = Arc::new(Self {
             calls: UnsharedCalls::new(),
             frames: [0, 1].map(|number| Frame {
                 memory: Memory::new(),
@@ -60,7 +61,9 @@ impl Model {
             }),
             unowned_forks: UnownedForks::new(),
             parker: Parker::default(),
-        })
+        });
+        model.calls.belongs_to(&raw const *model);
+        model
     }
 
     /// Owner: a call, with `inside` in the middle of its first item.
@@ -90,7 +93,7 @@ impl Model {
     /// Owner: waits for the fork, or runs it.
     fn finish(&self, fork: &Fork) {
         let stolen = Stolen {
-            fork: std::ptr::from_ref(fork).cast_mut(),
+            fork: ptr::from_ref(fork).cast_mut(),
             latch: &fork.latch,
             unowned_forks: &self.unowned_forks,
         };
@@ -139,7 +142,7 @@ unsafe fn open<const NUMBER: usize>(_call: *mut Call, start: u64, model: &Model)
     frame.memory.touch();
     let before = frame.fork.start.add(start as usize);
     assert_eq!(before, 0, "it is opened twice");
-    std::ptr::from_ref(&frame.fork).cast_mut()
+    ptr::from_ref(&frame.fork).cast_mut()
 }
 
 #[test]
@@ -176,6 +179,25 @@ fn the_outer_call_is_opened_while_the_inner_one_runs() {
         if has_begun.is_set() {
             model.assert_done(1);
         }
+    });
+}
+
+#[test]
+fn an_end_opens_no_call_that_its_thread_has_begun_in_another_runtime() {
+    check_deeper(3, || {
+        let (ends, other) = (Model::new(), Model::new());
+        let closer = beside(&ends, |ends| {
+            ends.calls
+                .open_all(&ends, |_| panic!("it is a call in the other one"));
+        });
+        ends.calls.belongs_to(&raw const *other);
+        let number = ends.calls.next_number();
+        // SAFETY: nobody opens it.
+        let call = unsafe { Call::new(ptr::null_mut(), number, (0, 1), 0, open::<0>) };
+        // SAFETY: it stays until it is left.
+        let _is_watched = unsafe { ends.calls.enter(&call) };
+        ends.calls.leave(&call);
+        closer.join().unwrap();
     });
 }
 

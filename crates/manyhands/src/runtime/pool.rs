@@ -100,7 +100,10 @@ impl Ends for RuntimeInner {
     }
 
     fn pass_calls_on(&self) {
-        self.pass_calls_on();
+        // Threads that have entered the runtime call in another one from now on, which does not know of them yet. None is watched
+        // anew, because the end has begun: F6.
+        self.unwatch_calls();
+        self.open_calls(|calls, pass_on| calls.open_all(self, pass_on));
     }
 
     fn discard_queued(&self, mut permit: RunPermit<'_>) {

@@ -104,7 +104,7 @@ impl<I: Iterator> Pull<I> {
         let mut look_at = 0;
         let mut chunk = Vec::new();
         let thread = CallerThread::current().filter(|_| alone.is_none());
-        let monitor_looks = || thread.map_or(0, |thread| thread.calls.looks());
+        let monitor_looks = || thread.map_or(0, |thread| thread.looks());
         // Relaxed: seen a block late.
         while self.next < consumer.end() && !how.stopped.load(Ordering::Relaxed) {
             let block = chunks.at(self.next, probe.block);

@@ -10,17 +10,12 @@
 use crate::job::Job;
 use crate::runtime::RuntimeInner;
 use crate::runtime::fork_join::unshared_calls::UnsharedCalls;
-use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::{Mutex, Padded, clock, fence, global, leak, lock, process};
 use std::cell::{Cell, RefCell};
 use std::ptr;
 
 /// A thread that has run calls alone, in one runtime at a time.
-pub(crate) struct CallerThread {
-    pub(crate) calls: UnsharedCalls<Job, RuntimeInner>,
-    /// Only compared. Null: none that exists.
-    runtime: AtomicPtr<RuntimeInner>,
-}
+pub(crate) type CallerThread = UnsharedCalls<Job, RuntimeInner>;
 
 crate::sync::thread_local! {
     static CALLER: Cell<Option<&'static CallerThread>> = const { Cell::new(None) };
@@ -44,13 +39,13 @@ impl Records {
     /// The calling thread's record for calls in `runtime`: that in which calls of this runtime run, else one without calls.
     fn of(&self, runtime: *const RuntimeInner) -> &'static CallerThread {
         let mut records = self.0.borrow_mut();
-        let is_fit = |thread: &&&CallerThread| thread.is_of(runtime) || !thread.calls.has_calls();
+        let is_fit = |thread: &&&CallerThread| thread.is_of(runtime) || !thread.has_calls();
         let thread = records.iter().find(is_fit).copied().unwrap_or_else(|| {
-            let new = CallerThread::new();
+            let new = CallerThread::unused();
             records.push(new);
             new
         });
-        if !thread.calls.has_calls() {
+        if !thread.has_calls() {
             thread.belongs_to(runtime);
         }
         thread
@@ -96,38 +91,24 @@ impl CallerThread {
         thread
     }
 
-    fn new() -> &'static Self {
+    /// One without calls, for the calling thread.
+    fn unused() -> &'static Self {
         let mut threads = lock(&THREADS);
         threads.free.pop().unwrap_or_else(|| {
-            let thread = leak(Padded(Self {
-                calls: UnsharedCalls::new(),
-                runtime: AtomicPtr::new(ptr::null_mut()),
-            }));
+            let thread = leak(Padded(Self::new()));
             threads.all.push(thread);
             thread
         })
     }
 
-    /// The calls of the record, of which there are none or which nobody watches, are those in `runtime` from now on.
-    fn belongs_to(&self, runtime: *const RuntimeInner) {
-        self.calls.unwatch();
-        // Release: a monitor that reads it sees none of the calls before; pairs with the Acquire in `is_of`.
-        self.runtime.store(runtime.cast_mut(), Ordering::Release);
-    }
-
-    fn is_of(&self, runtime: *const RuntimeInner) -> bool {
-        // Acquire: as above.
-        ptr::eq(self.runtime.load(Ordering::Acquire), runtime)
-    }
-
     /// Makes the monitor of `runtime`, which is current for the calling thread, watch it, if there is a monitor. Returns
     /// whether it does.
-    pub(crate) fn begin_watch(&self, runtime: &RuntimeInner) -> bool {
+    pub(crate) fn begin_watch_by(&self, runtime: &RuntimeInner) -> bool {
         // Its record may be of another one: the default runtime was made since, or the one that was entered has ended.
         self.belongs_to(runtime);
         let wake = || runtime.unpark_or_start_monitor();
         let begins = || runtime.monitor.watches_calls(&runtime.ending, wake);
-        !runtime.clock.is_virtual() && self.calls.begin_watch(begins)
+        !runtime.clock.is_virtual() && self.begin_watch(begins)
     }
 }
 
@@ -151,24 +132,15 @@ impl RuntimeInner {
         is_active
     }
 
-    /// Any thread, when the runtime ends: watches no thread any more, and opens the calls that they run alone now. Who waits in one
-    /// for a part of it that has not begun would wait for ever.
-    pub(crate) fn pass_calls_on(&self) {
-        // Threads that have entered the runtime call in another one from now on, which does not know of them yet. None is watched
-        // anew, because the end has begun: F6.
-        self.unwatch_calls();
-        self.open_calls(|calls, pass_on| calls.open_all(self, pass_on));
-    }
-
     /// Calls `open` for each thread that calls in this runtime, with what passes a fork on; then wakes a worker if there are any.
-    fn open_calls(
+    pub(in crate::runtime) fn open_calls(
         &self,
         mut open: impl FnMut(&UnsharedCalls<Job, Self>, &mut dyn FnMut(*mut Job)),
     ) {
         let mut has_opened = false;
         let threads = lock(&THREADS);
         for thread in threads.all.iter().filter(|thread| thread.is_of(self)) {
-            open(&thread.calls, &mut |fork| {
+            open(thread, &mut |fork| {
                 // Its owner is not asleep yet: it learns of the fork under a lock that is held here.
                 self.unowned_forks.push(fork);
                 has_opened = true;
@@ -185,7 +157,6 @@ impl RuntimeInner {
     pub(crate) fn unwatch_calls(&self) -> bool {
         let threads = lock(&THREADS);
         let watched = threads.all.iter().filter(|thread| thread.is_of(self));
-        let calls = watched.map(|thread| &thread.calls);
-        self.monitor.call_watch.end(calls)
+        self.monitor.call_watch.end(watched.copied())
     }
 }

@@ -39,6 +39,10 @@
 //! runtime that ends says so, and switches that off by `CallWatch::end`. Either this comes later, and clears `is_watched`, or the
 //! owner acquires by the switch that the runtime ends, and clears it itself. So nobody is watched by a runtime that has ended.
 //!
+//! F7: an owner says to which runtime its calls belong before it stores `current`. So a monitor that has calls in place, and has
+//! acquired `current`, sees the runtime of these, whatever its owner has done since the monitor chose the thread. (Where nobody
+//! watches, `begin_watch` may say so again: a runtime that has begun to end may have opened the call before.)
+//!
 //! Unsafe: calls live in their owner's frames and are reached by pointer.
 
 use crate::job::abort;
@@ -48,6 +52,8 @@ use std::{iter, ptr};
 
 /// The calls of one thread. `J` is what the positions of an opened call become, for a monitor with an `R`.
 pub(crate) struct UnsharedCalls<J, R> {
+    /// That in which all of them have begun. Only compared. Null: none that exists.
+    runtime: AtomicPtr<R>,
     /// The innermost call, or null.
     current: AtomicPtr<UnsharedCall<J, R>>,
     /// How many calls have begun; the number of the last one.
@@ -136,6 +142,7 @@ impl<J, R> UnsharedCalls<J, R> {
     /// None.
     pub(crate) fn new() -> Self {
         Self {
+            runtime: AtomicPtr::new(ptr::null_mut()),
             current: AtomicPtr::new(ptr::null_mut()),
             begun: AtomicU64::new(0),
             outermost: AtomicU64::new(0),
@@ -145,6 +152,19 @@ impl<J, R> UnsharedCalls<J, R> {
             looks: AtomicU64::new(0),
             lock: Mutex::new(()),
         }
+    }
+
+    /// Owner: the calls, of which there are none or which nobody watches, are those in `runtime` from now on.
+    pub(crate) fn belongs_to(&self, runtime: *const R) {
+        self.unwatch();
+        // Release: a monitor that reads it sees none of the calls before; pairs with the Acquire in `is_of`.
+        self.runtime.store(runtime.cast_mut(), Ordering::Release);
+    }
+
+    /// Whether they are those in `runtime`. A monitor is only sure of that while it has frozen them: F7.
+    pub(crate) fn is_of(&self, runtime: *const R) -> bool {
+        // Acquire: as above.
+        ptr::eq(self.runtime.load(Ordering::Acquire), runtime)
     }
 
     /// Owner: the innermost call, or null.
@@ -298,7 +318,9 @@ impl<J, R> UnsharedCalls<J, R> {
         self.freeze(|calls| {
             let is_long = |call: &UnsharedCall<J, R>| call.number <= seen && call.opens_at <= now;
             let found = calls.filter(|(call, _)| is_long(call)).last();
-            found.and_then(|found| open(found, runtime)).map(pass_on);
+            found
+                .and_then(|found| self.open(found, runtime))
+                .map(pass_on);
         });
     }
 
@@ -306,7 +328,7 @@ impl<J, R> UnsharedCalls<J, R> {
     pub(crate) fn open_all(&self, runtime: &R, pass_on: impl FnMut(*mut J)) {
         self.freeze(|calls| {
             calls
-                .filter_map(|found| open(found, runtime))
+                .filter_map(|found| self.open(found, runtime))
                 .for_each(pass_on);
         });
     }
@@ -330,18 +352,20 @@ impl<J, R> UnsharedCalls<J, R> {
         // Release: pairs with the Acquire in `leave`.
         self.is_frozen.store(false, Ordering::Release);
     }
+
+    /// Opens a call that is in place, under the lock, if it is one in `runtime` and still has positions to take. Returns the fork, if
+    /// others may run it.
+    fn open(&self, (call, place): Found<'_, J, R>, runtime: &R) -> Option<*mut J> {
+        // F7.
+        let from = self.is_of(runtime).then(|| call.take_rest())??;
+        // SAFETY: the call is entered; once, because an opened call has no rest.
+        let fork = unsafe { (call.open)(place, from, runtime) };
+        (!fork.is_null()).then_some(fork)
+    }
 }
 
 /// A call, and the pointer to the whole frame that it begins.
 type Found<'a, J, R> = (&'a UnsharedCall<J, R>, *mut UnsharedCall<J, R>);
-
-/// Opens a call that is in place, under the lock, if it still has positions to take. Returns the fork, if others may run it.
-fn open<J, R>((call, place): Found<'_, J, R>, runtime: &R) -> Option<*mut J> {
-    let from = call.take_rest()?;
-    // SAFETY: the call is entered; once, because an opened call has no rest.
-    let fork = unsafe { (call.open)(place, from, runtime) };
-    (!fork.is_null()).then_some(fork)
-}
 
 /// Whether the monitor of a runtime opens calls that go on. If not, no thread takes itself for watched.
 #[derive(Debug, Default)]
@@ -375,7 +399,8 @@ impl CallWatch {
         fence::heavy();
         let goes_on = threads.into_iter().any(UnsharedCalls::has_calls);
         if goes_on {
-            // Relaxed: what it has cleared stays so; owners that have set it since have woken it.
+            // Relaxed: what it has cleared stays so; owners that have set it since have woken it. One that reads this passes its fence
+            // after that of F5, and sees what came before: that the runtime ends. Else it is unwatched by what follows that fence.
             self.is_on.store(true, Ordering::Relaxed);
         }
         goes_on
@@ -409,7 +434,7 @@ mod tests {
             parallel::for_each(0..2, |_| ());
             let thread = CallerThread::current().unwrap();
             // Unless the thread has lost its processor for long in between.
-            let is_watched = || thread.calls.is_watched.load(Ordering::Relaxed);
+            let is_watched = || thread.is_watched.load(Ordering::Relaxed);
             assert!(is_watched() || !is_on());
             wait_until("it watches no more", || !is_on() && !is_watched());
             assert!(!runtime.shared().idle.is_inactive(), "it does not rest");
@@ -426,7 +451,8 @@ mod tests {
 
     #[test]
     fn the_end_of_a_runtime_opens_all_calls_however_many_are_one_inside_the_other() {
-        let calls = UnsharedCalls::new();
+        let (calls, runtime) = (UnsharedCalls::new(), ());
+        calls.belongs_to(&raw const runtime);
         let mut frames: Vec<Box<UnsharedCall<(), ()>>> = Vec::new();
         for _ in 0..20 {
             // SAFETY: what opens it only compares it.
@@ -440,9 +466,11 @@ mod tests {
             assert_eq!(calls.claim(call, 0, 1), 1);
         }
         let mut forks = Vec::new();
-        calls.open_all(&(), |fork| forks.push(fork));
+        calls.open_all(&runtime, |fork| forks.push(fork));
         assert_eq!(forks.len(), 20);
-        calls.open_all(&(), |_| unreachable!("there is nothing to take any more"));
+        calls.open_all(&runtime, |_| {
+            unreachable!("there is nothing to take any more")
+        });
         for call in frames.iter().rev() {
             assert_eq!(calls.claim(call, 1, 2), 1);
             calls.leave(call);
