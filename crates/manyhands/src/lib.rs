@@ -199,6 +199,7 @@ pub(crate) mod runtime {
         pub(crate) use blocking::{blocking, blocking_on_others};
     }
     pub(crate) mod worker {
+        pub(crate) mod refused_list;
         pub(crate) mod signal;
         pub(crate) mod steal_grace;
     }

@@ -28,6 +28,7 @@ mod poller;
 mod pool;
 mod ranges;
 mod ready_set;
+mod refused_list;
 mod scope;
 mod sharded_queue;
 mod short_lock;

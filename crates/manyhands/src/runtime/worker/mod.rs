@@ -6,6 +6,7 @@ pub(crate) mod occupied_slot;
 mod placement;
 pub(crate) mod priority;
 pub(crate) mod refusal;
+pub(crate) mod refused_list;
 pub(crate) mod refused_starts;
 pub(crate) mod run_loop;
 pub(crate) mod saturation;

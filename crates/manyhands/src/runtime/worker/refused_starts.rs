@@ -11,36 +11,21 @@
 //! A thread that waits in a channel, and was asleep before the list had an entry, does not try. Nothing is lost by that as
 //! long as any other thread does.
 //!
-//! # Ordering
-//! The flag is set (SeqCst) before every slot is unparked. A thread that is about to sleep on a slot reads it before it
-//! parks. Either it reads the flag, or it finds the wake.
+//! Not here: the list itself (`refused_list.rs`).
 
 use crate::runtime::policy::{GIVEN_UP_AFTER, STALLED_AFTER, TRIES_APART, TRIES_BEFORE_HELPING};
+use crate::runtime::worker::refused_list::RefusedList;
 use crate::runtime::{CallerNext, Pool, RuntimeInner, Stall, WorkerSlot, current, waking};
-use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Mutex, Parker, global, lock};
-use std::mem;
-use std::sync::Weak;
+use crate::sync::atomic::AtomicBool;
+use crate::sync::{Mutex, Parker, global};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 impl RuntimeInner {
     /// The system has refused a thread, or would just now: others are to try again. The caller holds no lock.
     pub(crate) fn note_refused(&self) {
         self.refusal.note();
-        self.list();
-    }
-
-    fn list(&self) {
-        let (this, mut list) = (self.weak(), lock(&LIST));
-        if !list.iter().any(|listed| listed.ptr_eq(&this)) {
-            list.push(this);
-        }
-        // SeqCst: see the file's header. Under the lock, as where it is cleared.
-        let is_first = !IS_ANY.swap(true, Ordering::SeqCst);
-        drop(list);
-        if is_first {
-            WorkerSlot::unpark_all();
-        }
+        REFUSED.add(self.weak(), Weak::ptr_eq, WorkerSlot::unpark_all);
     }
 
     /// Starts the monitor if that was refused, and in its place the worker that is needed.
@@ -57,7 +42,7 @@ impl RuntimeInner {
             waking::use_room(self, CallerNext::GoesOn);
         } else if self.lacks_thread() {
             // The monitor tries.
-            self.list();
+            REFUSED.add(self.weak(), Weak::ptr_eq, WorkerSlot::unpark_all);
         }
     }
 
@@ -99,7 +84,7 @@ pub(crate) fn panic_if_given_up() {
 /// seconds.
 #[inline]
 pub(crate) fn is_given_up() -> bool {
-    is_any()
+    REFUSED.is_any()
         && own_runtime_still(|shared| {
             shared.lacks_thread()
                 && shared.idle.threads() == 0
@@ -111,7 +96,7 @@ pub(crate) fn is_given_up() -> bool {
 /// thread came, and the waiter should run the work itself, though that may in turn wait for a task.
 #[inline]
 pub(crate) fn must_help_itself(is_over: impl Fn() -> bool) -> bool {
-    is_any() && gets_no_thread(&is_over)
+    REFUSED.is_any() && gets_no_thread(&is_over)
 }
 
 fn gets_no_thread(is_over: &dyn Fn() -> bool) -> bool {
@@ -131,45 +116,33 @@ fn own_runtime_still(condition: fn(&RuntimeInner) -> bool) -> bool {
     current::with_existing_runtime(condition).unwrap_or(false)
 }
 
-/// Whether a runtime of this process waits for a thread that was refused.
-#[inline]
-fn is_any() -> bool {
-    // SeqCst: see the file's header.
-    IS_ANY.load(Ordering::SeqCst)
-}
-
 /// How long a thread may sleep before it tries again; `None` where nothing was refused.
 pub(crate) fn retry_pause() -> Option<Duration> {
-    is_any().then_some(TRIES_APART)
+    REFUSED.is_any().then_some(TRIES_APART)
 }
 
 /// Tries again, if anything was refused.
 #[inline]
 pub(crate) fn try_again() {
-    if is_any() {
+    if REFUSED.is_any() {
         try_all();
     }
 }
 
-/// Tries for the runtimes on the list, which another thread that tries has taken from it. Those that lack a thread still come
-/// back.
+/// Tries for the runtimes on the list. Those that lack a thread still come back.
 fn try_all() {
-    let listed = mem::take(&mut *lock(&LIST));
-    if listed.is_empty() {
-        return;
-    }
-    let listed: Vec<_> = listed.iter().filter_map(Weak::upgrade).collect();
-    listed.iter().for_each(|shared| shared.try_again());
-    let list = lock(&LIST);
-    if list.is_empty() {
-        // SeqCst: see the file's header.
-        IS_ANY.store(false, Ordering::SeqCst);
-    }
-    drop(list);
-    listed.iter().for_each(|shared| shared.stand_in());
+    let mut tried: Vec<Arc<RuntimeInner>> = Vec::new();
+    REFUSED.try_all(|listed| {
+        tried.extend(listed.iter().filter_map(Weak::upgrade));
+        tried.iter().for_each(|shared| shared.try_again());
+    });
+    tried.iter().for_each(|shared| shared.stand_in());
 }
 
 global! {
-    static IS_ANY: AtomicBool = AtomicBool::new(false);
-    static LIST: Mutex<Vec<Weak<RuntimeInner>>> = Mutex::new(Vec::new());
+    /// The runtimes of this process that wait for a thread that was refused.
+    static REFUSED: RefusedList<Weak<RuntimeInner>> = RefusedList {
+        is_any: AtomicBool::new(false),
+        list: Mutex::new(Vec::new()),
+    };
 }
