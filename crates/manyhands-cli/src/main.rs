@@ -53,8 +53,8 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
     if child::is_wanted() {
         return serve(command);
     }
-    if command.only_shows() {
-        // There is nothing to keep. What listens for a signal itself does so in its own place.
+    if command.may_end_at_any_time() {
+        // What listens for a signal itself does so in its own place.
         ctrlc::set_handler(end_interrupted).map_err(LabError::Signal)?;
     }
     match command {
@@ -85,12 +85,16 @@ fn fleet(
     command: manyhands_fleet::commands::Fleet,
     printing: console::Printing,
 ) -> Result<Ending, Failure> {
+    use manyhands_lab::run::Interrupt;
     let program = manyhands_fleet::commands::Program {
         experiments: registry::experiments,
         companion: manyhands_lab::published::companion,
         printing,
     };
-    let interrupt = manyhands_lab::run::Interrupt::on_signal()?;
+    let interrupt = match command.may_end_at_any_time() {
+        true => Interrupt::default(),
+        false => Interrupt::on_signal()?,
+    };
     Ok(manyhands_fleet::commands::run(
         command, program, &interrupt,
     )?)

@@ -64,7 +64,7 @@ pub(crate) enum Command {
 
 impl Command {
     /// Whether a signal may end it at any time.
-    pub(crate) fn only_shows(&self) -> bool {
+    pub(crate) fn may_end_at_any_time(&self) -> bool {
         match self {
             // The terminal must be put back, which it does for the key.
             #[cfg(feature = "top")]
@@ -72,6 +72,8 @@ impl Command {
             #[cfg(not(feature = "top"))]
             Self::Inspect(_) => true,
             Self::List(..) | Self::Report { .. } | Self::Compare(..) => true,
+            #[cfg(feature = "fleet")]
+            Self::Fleet(command) => command.may_end_at_any_time(),
             _ => false,
         }
     }

@@ -223,6 +223,33 @@ fn commands_keep_their_sizes() {
     assert_eq!(asked.commands[1], ["sort", "-u", "{n}"]);
 }
 
+#[cfg(feature = "fleet")]
+#[test]
+fn a_command_of_the_fleet_that_has_nothing_to_end_with_may_end_at_any_time() {
+    for (line, may_end) in [
+        ("try plan.toml", false),
+        ("serve", false),
+        ("agent", false),
+        ("agent --check", true),
+        ("key list", true),
+        ("key revoke one", true),
+        ("key token one", true),
+        ("enrol --token one --nkey one.nk", true),
+        ("submit plan.toml", true),
+        ("cancel 0190-plan", true),
+        ("redo 0190-plan.3", true),
+        ("watch", false),
+        ("export", true),
+        ("page", false),
+        ("price example", true),
+        ("price estimate plan.toml", true),
+        ("price bill", true),
+    ] {
+        let command = meant(&format!("manyhands fleet {line}")).expect("it makes sense");
+        assert_eq!(command.may_end_at_any_time(), may_end, "{line}");
+    }
+}
+
 #[test]
 fn impossible_values_are_refused_in_one_line() {
     fn check(line: &str, culprit: &str) {

@@ -2,6 +2,12 @@
 #![cfg(unix)]
 
 use crate::text;
+#[cfg(feature = "fleet")]
+use std::{
+    fs::{self, File},
+    net::TcpListener,
+    path::Path,
+};
 use std::{
     io::{BufRead, BufReader, Read},
     process::{Child, Command, Stdio},
@@ -92,6 +98,89 @@ fn an_agent_of_the_fleet_that_is_asked_to_end_says_that_it_was() {
     thread::spawn(move || ended.send(child.0.wait().expect("a status")));
     let status = is_ended.recv_timeout(DEADLINE).expect("an end");
     assert_eq!(status.code(), Some(130), "{line}");
+}
+
+#[cfg(feature = "fleet")]
+#[test]
+fn a_command_of_the_fleet_ends_though_the_server_does_not_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan = "name = 'x'\nexperiments = ['E6']\n";
+    fs::write(folder.path().join("plan.toml"), plan).expect("a plan");
+    // A key that is there may be known already, so it is tried before the token.
+    for name in ["token", "nkey"] {
+        let seed = "SUAMLK2ZNL35WSMW37E7UD4VZ7ELPKW7DHC3BWBSD2GCZ7IUQQXZIORRBU";
+        fs::write(folder.path().join(name), seed).expect("a key");
+    }
+    for words in [
+        "cancel 0190-plan",
+        "redo 0190-plan.3",
+        "submit plan.toml",
+        "enrol --token token --nkey nkey",
+        "agent --check",
+    ] {
+        // It takes connections and says nothing.
+        let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = server.local_addr().expect("an address");
+        let words = format!("{words} --server nats://{address}");
+        // A command that connects listens to signals.
+        ends_when_asked(folder.path(), &words, move || {
+            server.accept().expect("it connects")
+        });
+    }
+}
+
+#[cfg(feature = "fleet")]
+#[test]
+fn a_command_of_the_fleet_ends_though_a_file_does_not_come() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir_all(folder.path().join("data/nats")).expect("a folder");
+    fs::write(folder.path().join("data/nats/server.nk"), "").expect("a file");
+    let token = Command::new(env!("CARGO_BIN_EXE_manyhands"))
+        .args(["fleet", "key", "token", "one", "--data", "data"])
+        .current_dir(folder.path())
+        .output();
+    assert!(token.expect("the binary starts").status.success());
+    let pipe = folder.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo is there").success());
+    for words in [
+        "export 0190-plan --data data --prices pipe",
+        "price estimate pipe",
+        "price bill 0190-plan --data data --prices pipe",
+    ] {
+        let pipe = pipe.clone();
+        // It opens when the command reads it, and has no end while this is kept.
+        ends_when_asked(folder.path(), words, move || {
+            File::options().write(true).open(pipe).expect("a reader")
+        });
+    }
+}
+
+/// Starts a command of the fleet that waits for what never comes, and asks it to end when that has begun.
+#[cfg(feature = "fleet")]
+fn ends_when_asked<T: Send + 'static>(
+    folder: &Path,
+    words: &str,
+    begin: impl FnOnce() -> T + Send + 'static,
+) {
+    let child = Command::new(env!("CARGO_BIN_EXE_manyhands"))
+        .arg("fleet")
+        .args(words.split(' '))
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child = Ended(child.expect("the binary starts"));
+    let (begins, has_begun) = mpsc::channel();
+    thread::spawn(move || begins.send(begin()));
+    let _waited_for = has_begun
+        .recv_timeout(DEADLINE)
+        .unwrap_or_else(|_| panic!("it waits for nothing: {words}"));
+    child.is_sent("INT");
+    let (ended, is_ended) = mpsc::channel();
+    thread::spawn(move || ended.send(child.0.wait().expect("a status")));
+    let status = is_ended.recv_timeout(DEADLINE).expect("an end");
+    assert_eq!(status.code(), Some(130), "{words}");
 }
 
 /// A process that does not outlive its test.

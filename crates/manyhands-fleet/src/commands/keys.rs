@@ -11,7 +11,7 @@ use crate::{
     time::utc_of,
 };
 use clap::{Args, Subcommand};
-use manyhands_lab::{console::Printing, run::Interrupt};
+use manyhands_lab::console::Printing;
 use nkeys::KeyPair;
 use serde_json::json;
 use std::{
@@ -154,11 +154,7 @@ fn revoke(options: &Revoke, printing: Printing) -> Result<(), FleetError> {
     }
 }
 
-pub(super) fn enrol(
-    options: &Enrol,
-    printing: Printing,
-    stop: &Interrupt,
-) -> Result<(), FleetError> {
+pub(super) fn enrol(options: &Enrol, printing: Printing) -> Result<(), FleetError> {
     let token = enrol::read_key(&options.token)?;
     let mut may_be_known = options.nkey.exists();
     let request = Request::new(&token, &enrol::key_in(&options.nkey)?)?;
@@ -191,12 +187,7 @@ pub(super) fn enrol(
     };
     let limit = options.timeout.map(Duration::from_secs);
     let mut complaints = Complaints::new(printing);
-    let ended = patiently(limit, stop, |error| complaints.hear(error), attempt);
-    if ended.is_err() && stop.is_set() {
-        // The person who has ended it knows what it waited for.
-        return Ok(());
-    }
-    ended?;
+    patiently(limit, |error| complaints.hear(error), attempt)?;
     answer(printing, &json!({ "nkey": options.nkey }), || {
         format!("{nkey} is let in.")
     })

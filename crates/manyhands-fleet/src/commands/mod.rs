@@ -116,6 +116,23 @@ impl Fleet {
             _ => true,
         }
     }
+
+    /// Whether its process may end at any time, as it may be killed. [`run`] does not ask `stop` then, but ends when it has
+    /// its answer, or when a server has not answered for some seconds.
+    #[must_use]
+    pub fn may_end_at_any_time(&self) -> bool {
+        match self {
+            Self::Agent(options) => options.is_check(),
+            Self::Try(_) | Self::Serve(_) | Self::Watch(_) | Self::Page(_) => false,
+            Self::Key(_)
+            | Self::Enrol(_)
+            | Self::Submit(_)
+            | Self::Cancel(_)
+            | Self::Redo(_)
+            | Self::Export(_)
+            | Self::Price(_) => true,
+        }
+    }
 }
 
 /// Carries out a command. The program must call [`manyhands_lab::child::serve`] with the same experiments where
@@ -158,8 +175,8 @@ pub fn run(fleet: Fleet, program: Program, stop: &Interrupt) -> Result<Ending, F
         Fleet::Export(options) => return show::export(&options, program),
         Fleet::Serve(options) => serve::serve(&options, program, stop),
         Fleet::Key(command) => keys::key(&command, printing),
-        Fleet::Enrol(options) => keys::enrol(&options, printing, stop),
-        Fleet::Submit(options) => submit::submit(&options, program, stop),
+        Fleet::Enrol(options) => keys::enrol(&options, printing),
+        Fleet::Submit(options) => submit::submit(&options, program),
         Fleet::Cancel(options) => submit::cancel(&options, printing),
         Fleet::Redo(options) => submit::redo(&options, printing),
         Fleet::Watch(options) => show::watch(&options, printing, stop),

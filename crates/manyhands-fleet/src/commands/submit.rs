@@ -49,11 +49,7 @@ pub struct Cancel {
     server: ServerOptions,
 }
 
-pub(super) fn submit(
-    options: &Submit,
-    program: Program,
-    stop: &Interrupt,
-) -> Result<(), FleetError> {
+pub(super) fn submit(options: &Submit, program: Program) -> Result<(), FleetError> {
     let path = &options.plan;
     let toml = fs::read_to_string(path).map_err(FleetError::file("read", path))?;
     // What makes no sense is refused before anybody is asked.
@@ -73,7 +69,7 @@ pub(super) fn submit(
     let (plan, request) = request(&toml, limit, &experiments)?;
     let send = || engine.publish(Queue::Plans, &plan, &request);
     // For as long as a server that was started just now may need to make its queues.
-    patiently(Some(STARTING), stop, |_| Ok(()), send)?;
+    patiently(Some(STARTING), |_| Ok(()), send)?;
     answer(
         program.printing,
         &json!({ "plan": plan.to_string() }),
@@ -203,21 +199,20 @@ fn request(
     Ok((plan, [message]))
 }
 
-/// Tries the same again while the engine does not answer, or refuses: for this time, and without a limit until the command
-/// is asked to end.
+/// Tries the same again while the engine does not answer, or refuses: for this time, or without an end.
 pub(super) fn patiently(
     limit: Option<Duration>,
-    stop: &Interrupt,
     mut complain: impl FnMut(&FleetError) -> Result<(), FleetError>,
     mut attempt: impl FnMut() -> Result<(), FleetError>,
 ) -> Result<(), FleetError> {
     let watch = Stopwatch::start();
-    let is_over = || stop.is_set() || limit.is_some_and(|limit| watch.elapsed() >= limit);
+    let is_over = || limit.is_some_and(|limit| watch.elapsed() >= limit);
+    let never = Interrupt::default();
     loop {
         match attempt() {
             Err(error @ FleetError::Engine { .. }) if !is_over() => {
                 complain(&error)?;
-                pause(AGAIN, stop);
+                pause(AGAIN, &never);
             }
             ended => return ended,
         }
@@ -233,10 +228,9 @@ mod tests {
 
     #[test]
     fn a_server_that_has_no_queues_yet_is_asked_again_and_other_errors_end_it() {
-        let never = Interrupt::default();
         let silent = |_: &FleetError| Ok(());
         let mut tries = 0;
-        patiently(Some(STARTING), &never, silent, || {
+        patiently(Some(STARTING), silent, || {
             tries += 1;
             match tries {
                 1 | 2 => Err(FleetError::engine("send a message")("no stream")),
@@ -245,7 +239,7 @@ mod tests {
         })
         .unwrap();
         assert_eq!(tries, 3);
-        let ended = patiently(None, &never, silent, || {
+        let ended = patiently(None, silent, || {
             tries += 1;
             Err(FleetError::NoNatsServer)
         });
@@ -254,22 +248,21 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_limit_is_tried_and_said_until_it_is_asked_to_end() {
+    fn what_has_no_limit_is_tried_and_said_until_the_engine_answers() {
         for (limit, tries) in [(None, 3), (Some(Duration::ZERO), 1)] {
-            let stop = Interrupt::default();
             let (mut tried, mut said) = (0, 0);
             let complain = |_: &FleetError| {
                 said += 1;
                 Ok(())
             };
-            let ended = patiently(limit, &stop, complain, || {
+            let ended = patiently(limit, complain, || {
                 tried += 1;
-                if tried == 3 {
-                    stop.set();
+                match tried {
+                    3 => Ok(()),
+                    _ => Err(FleetError::engine("send a message")("nobody is there")),
                 }
-                Err(FleetError::engine("send a message")("nobody is there"))
             });
-            assert!(ended.is_err());
+            assert_eq!(ended.is_ok(), limit.is_none());
             assert_eq!((tried, said), (tries, tries - 1));
         }
     }
