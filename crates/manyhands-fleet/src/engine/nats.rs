@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{FleetError, Name, time};
 use async_nats::{
-    Client, ConnectError, ConnectOptions, Event,
+    Client, ConnectError, ConnectOptions, Event, ServerInfo,
     connection::State,
     datetime::DateTime,
     jetstream::{
@@ -116,14 +116,6 @@ impl Address {
 /// ```
 #[derive(Clone)]
 pub struct Nats(Arc<Shared>);
-
-/// Whom a server lets in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LetsIn {
-    /// Those with a key or a certificate that it knows.
-    Known,
-    Everybody,
-}
 
 struct Shared {
     runtime: Runtime,
@@ -261,14 +253,9 @@ impl Nats {
         self.0.why()
     }
 
-    /// The name that the server gives itself, once connected, and whom it lets in.
-    pub(super) fn server(&self) -> Option<(String, LetsIn)> {
-        let info = self.0.client.try_server_info()?;
-        let lets_in = match info.auth_required {
-            true => LetsIn::Known,
-            false => LetsIn::Everybody,
-        };
-        Some((info.server_name, lets_in))
+    /// What the server says of itself, once connected.
+    pub(super) fn server(&self) -> Option<ServerInfo> {
+        self.0.client.try_server_info()
     }
 }
 

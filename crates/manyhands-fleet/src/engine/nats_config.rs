@@ -2,7 +2,7 @@
 
 use crate::Name;
 use std::{
-    net::{IpAddr, Ipv4Addr},
+    net::IpAddr,
     path::{Path, PathBuf},
 };
 
@@ -113,15 +113,6 @@ fn between_accounts() -> (String, String, String) {
 }
 
 impl Guarded {
-    /// Where this machine reaches it.
-    pub(super) fn own_ip(&self) -> IpAddr {
-        if self.ip.is_unspecified() {
-            Ipv4Addr::LOCALHOST.into()
-        } else {
-            self.ip
-        }
-    }
-
     /// The file.
     pub(super) fn text(&self, name: &str, port: u16, folder: &Path, pid: &str) -> String {
         let quoted = |path: &Path| format!("{:?}", path.display().to_string());
@@ -204,6 +195,5 @@ mod tests {
         }
         assert_eq!(text.matches("nkey").count(), 3);
         assert_eq!(text.matches("account: manyhands").count(), 7);
-        assert!(guarded.own_ip().is_loopback());
     }
 }

@@ -2,20 +2,19 @@
 //! or lets in only those whose keys it knows.
 //!
 //! A server of the fleet that was killed leaves its `nats-server` behind; the next one knows it by its name and uses it. If
-//! that lets in everybody and must not, or is at another port, the next one ends it and starts another: two would write the
-//! same files.
+//! that is at another address, lets in others, or does not encrypt as it must, the next one ends it and starts another: two would write the same files.
 
 use super::{
     Address, Nats,
-    nats::LetsIn,
     nats_config::{Guarded, User},
 };
 use crate::{FleetError, time::pause};
+use async_nats::ServerInfo;
 use manyhands_lab::{clock::Stopwatch, run::Interrupt};
 use std::{
     env,
     fs::{self, File},
-    io::Read,
+    io::{BufRead, BufReader, Read},
     net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -83,17 +82,14 @@ impl NatsServer {
             is_stale: false,
             child: None,
         };
-        server.end_at_other_port()?;
+        server.end_one_that_differs()?;
         server.configure()?;
         if server.answers() {
             server.is_stale = true;
         } else {
             server.spawn()?;
         }
-        match server
-            .wait(address)
-            .and_then(|lets_in| server.replace_if_open(lets_in, address))
-        {
+        match server.wait(address) {
             Ok(()) => Ok(server),
             Err(error) => {
                 if server.child.is_some() {
@@ -104,19 +100,22 @@ impl NatsServer {
         }
     }
 
-    /// Ends the one that was left at another port, and notes the port of this one.
-    fn end_at_other_port(&mut self) -> Result<(), FleetError> {
-        let path = self.folder.join(PORT);
+    /// Ends the one that was left, if it is not as this one must be, and notes the address of this one.
+    fn end_one_that_differs(&self) -> Result<(), FleetError> {
+        let path = self.folder.join(ADDRESS);
         let noted = fs::read_to_string(&path).unwrap_or_default();
-        if let Ok(before) = noted.trim().parse::<u16>()
-            && before != self.port
-            && self.is_at(before)
-            && !self.ends(|| !self.is_at(before))
+        let own = self.listens_at();
+        let before = noted.trim().parse().unwrap_or(own);
+        let is_of_use = |found: &ServerInfo| before == own && self.is_like(found);
+        if self
+            .found_at(before)
+            .is_some_and(|found| !is_of_use(&found))
+            && !self.ends(|| self.found_at(before).is_none())
         {
-            let reason = format!("the one that was left at port {before} does not end");
+            let reason = format!("the one that was left at {before} does not end");
             return Err(FleetError::NatsServer { reason });
         }
-        fs::write(&path, self.port.to_string()).map_err(FleetError::file("write", &path))
+        fs::write(&path, own.to_string()).map_err(FleetError::file("write", &path))
     }
 
     /// Asks the one of this folder to end. Returns whether it has, which is waited for some seconds.
@@ -133,34 +132,28 @@ impl NatsServer {
         true
     }
 
-    /// Whether the one of this folder is at this port: each says its name first, whomever it lets in.
-    fn is_at(&self, port: u16) -> bool {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let hear = || {
-            let mut stream = TcpStream::connect_timeout(&address, CONNECTING)?;
-            stream.set_read_timeout(Some(CONNECTING))?;
-            let mut said = [0; 4_096];
-            let length = stream.read(&mut said)?;
-            Ok::<_, std::io::Error>(String::from_utf8_lossy(&said[..length]).into_owned())
-        };
-        let name = format!("\"server_name\":\"{}\"", self.name);
-        hear().is_ok_and(|said| said.contains(&name))
+    /// The one of this folder, if it listens at this address: each says first what it is.
+    fn found_at(&self, address: SocketAddr) -> Option<ServerInfo> {
+        let stream = TcpStream::connect_timeout(&reached(address), CONNECTING).ok()?;
+        stream.set_read_timeout(Some(CONNECTING)).ok()?;
+        let mut line = String::new();
+        BufReader::new(stream.take(INFO_MAX))
+            .read_line(&mut line)
+            .ok()?;
+        let found: ServerInfo = serde_json::from_str(line.strip_prefix("INFO ")?).ok()?;
+        (found.server_name == self.name).then_some(found)
     }
 
-    /// Ends it and starts another one if it lets in everybody and must not: one that was started so reads no configuration.
-    fn replace_if_open(&mut self, lets_in: LetsIn, address: &Address) -> Result<(), FleetError> {
-        if self.guarded.is_none() || lets_in == LetsIn::Known {
-            return Ok(());
-        }
-        // If it does not end, the next wait says so.
-        self.ends(|| !self.answers());
-        self.spawn()?;
-        match self.wait(address)? {
-            LetsIn::Known => Ok(()),
-            LetsIn::Everybody => Err(FleetError::NatsServer {
-                reason: "the one that was left here lets in everybody, and does not end".to_owned(),
-            }),
-        }
+    /// Whether one asks for keys and encrypts as this one must.
+    fn is_like(&self, found: &ServerInfo) -> bool {
+        let encrypts = |guarded: &Guarded| guarded.certificate.is_some();
+        found.auth_required == self.guarded.is_some()
+            && found.tls_required == self.guarded.as_ref().is_some_and(encrypts)
+    }
+
+    fn listens_at(&self) -> SocketAddr {
+        let ip = self.guarded.as_ref().map(|guarded| guarded.ip);
+        SocketAddr::from((ip.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), self.port))
     }
 
     /// Starts it again if it has died.
@@ -294,21 +287,24 @@ impl NatsServer {
     }
 
     fn answers(&self) -> bool {
-        let ip = self.guarded.as_ref().map(Guarded::own_ip);
-        let ip = ip.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
-        let address = SocketAddr::from((ip, self.port));
-        TcpStream::connect_timeout(&address, CONNECTING).is_ok()
+        TcpStream::connect_timeout(&reached(self.listens_at()), CONNECTING).is_ok()
     }
 
-    /// Waits until it answers under its own name; then whom it lets in.
-    fn wait(&mut self, address: &Address) -> Result<LetsIn, FleetError> {
+    /// Waits until it answers under its own name.
+    fn wait(&mut self, address: &Address) -> Result<(), FleetError> {
         let connection = Nats::connect(address)?;
         let watch = Stopwatch::start();
         let never = Interrupt::default();
         let wrong = |reason: String| FleetError::NatsServer { reason };
         while watch.elapsed() < STARTING {
             match connection.server() {
-                Some((name, lets_in)) if name == self.name => return Ok(lets_in),
+                Some(found) if found.server_name == self.name && self.is_like(&found) => {
+                    return Ok(());
+                }
+                Some(found) if found.server_name == self.name => {
+                    let reason = "the one that a killed server had just started lets in others; start this one again";
+                    return Err(wrong(reason.to_owned()));
+                }
                 Some(_) => {
                     let port = self.port;
                     return Err(wrong(format!(
@@ -345,12 +341,22 @@ fn name_of(folder: &Path) -> Result<String, FleetError> {
     Ok(name)
 }
 
+/// Where this machine reaches what listens at an address.
+fn reached(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(Ipv4Addr::LOCALHOST.into());
+    }
+    address
+}
+
 const PROGRAM: &str = "nats-server";
 const LOG: &str = "nats-server.log";
 const CONFIG: &str = "nats.conf";
 const PID: &str = "nats-server.pid";
-/// A file with the port of the one that was started last.
-const PORT: &str = "port";
+/// A file that says where the one that was started last listens.
+const ADDRESS: &str = "address";
+/// Bytes in which a server says what it is.
+const INFO_MAX: u64 = 1 << 16;
 const STARTING: Duration = Duration::from_secs(20);
 const STOPPING: Duration = Duration::from_secs(5);
 const CONNECTING: Duration = Duration::from_secs(1);
@@ -358,96 +364,4 @@ const STEP: Duration = Duration::from_millis(50);
 
 #[cfg(unix)]
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::Opens;
-    use std::net::TcpListener;
-
-    #[test]
-    fn none_is_started_beside_one_that_answers() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut dead = Command::new("/bin/true").spawn().unwrap();
-        dead.wait().unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let mut server = NatsServer {
-            program: "/does/not/exist".into(),
-            folder: folder.path().to_owned(),
-            name: "x".to_owned(),
-            port: listener.local_addr().unwrap().port(),
-            guarded: None,
-            is_stale: false,
-            child: Some(dead),
-        };
-        server.tend().unwrap();
-        assert!(server.child.is_none());
-        drop(listener);
-        let refused = server.tend().unwrap_err();
-        assert!(
-            matches!(refused, FleetError::NatsServer { .. }),
-            "{refused}"
-        );
-    }
-
-    #[test]
-    fn one_that_was_left_at_another_port_ends_before_the_next_one_begins() {
-        let Ok(program) = find(None) else {
-            return;
-        };
-        let folder = tempfile::tempdir().unwrap();
-        let start = || {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            let port = listener.local_addr().unwrap().port();
-            drop(listener);
-            let url = format!("nats://127.0.0.1:{port}");
-            let address = Address::parse(&url, &crate::engine::Keys::default()).unwrap();
-            NatsServer::start(program.clone(), folder.path(), port, None, &address).unwrap()
-        };
-        let mut killed = start();
-        let mut left = killed.child.take().unwrap();
-        let next = start();
-        let found = [killed.port, next.port].map(|port| next.is_at(port));
-        next.stop();
-        // It has ended already.
-        let _ = left.kill();
-        left.wait().unwrap();
-        assert_eq!(found, [false, true]);
-    }
-
-    #[test]
-    fn a_configuration_that_nats_server_would_not_read_is_an_error_and_changes_nothing() {
-        let Ok(program) = find(None) else {
-            return;
-        };
-        let folder = tempfile::tempdir().unwrap();
-        let key = |name: &str| User {
-            public: nkeys::KeyPair::new_user().public_key(),
-            opens: Opens::Agent(name.parse().unwrap()),
-        };
-        let guarded = Guarded {
-            ip: Ipv4Addr::LOCALHOST.into(),
-            certificate: None,
-            server: nkeys::KeyPair::new_user().public_key(),
-            users: vec![key("one")],
-        };
-        let mut server = NatsServer {
-            program,
-            folder: folder.path().to_owned(),
-            name: "x".to_owned(),
-            port: 4,
-            guarded: Some(guarded),
-            is_stale: false,
-            child: None,
-        };
-        server.configure().unwrap();
-        let read = || fs::read_to_string(folder.path().join(CONFIG)).unwrap();
-        let before = read();
-        let twice = key("two");
-        let error = server.know(vec![twice.clone(), twice]).unwrap_err();
-        assert!(error.to_string().contains("uplicate"), "{error}");
-        assert_eq!(read(), before);
-        assert!(server.is_stale, "it is tried again");
-        // None runs here that could get the signal.
-        let error = server.know(vec![key("two")]).unwrap_err();
-        assert!(error.to_string().contains("signal"), "{error}");
-    }
-}
+mod tests;
