@@ -7,7 +7,7 @@ use crate::{
     plan::Plan,
     price::{Estimate, Limit},
     time::pause,
-    wire::{self, Request, Submission},
+    wire::{self, Anew, Request, Submission},
 };
 use clap::Args;
 use manyhands_lab::{Experiment, clock::Stopwatch, console::Printing, run::Interrupt};
@@ -119,7 +119,11 @@ pub(super) fn redo(options: &Redo, printing: Printing) -> Result<(), FleetError>
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn redo_at(engine: &dyn Engine, job: &Name) -> Result<(), FleetError> {
-    ask(engine, job, &Request::Redo(job.clone()))
+    let anew = Anew {
+        job: job.clone(),
+        ticket: wire::new_ticket(),
+    };
+    ask(engine, job, &Request::Redo(anew))
 }
 
 /// Asks the server of an engine to end a plan: its jobs are handed out no more, agents that are at one end it after the

@@ -8,7 +8,7 @@ use crate::{
     plan::Plan,
     price::Limit,
     time::utc,
-    wire::{Cpus, Job, Submission, Text, new_ticket},
+    wire::{Anew, Cpus, Job, Submission, Text},
 };
 use rusqlite::{Connection, OptionalExtension, Params, Transaction, params};
 use std::{collections::HashSet, path::Path};
@@ -105,22 +105,27 @@ impl Database {
     }
 
     /// Has a job done anew: what was found of it counts no more. The answer is the job and the number of times that it is
-    /// handed out, 0 if it waits until it is known that there is money for it; `None` if there is no such job, or its plan
-    /// has ended.
-    pub(super) fn redo(&mut self, job: &Name) -> Result<Option<(Job, u64)>, FleetError> {
+    /// handed out, 0 if it is not handed out now: it waits until it is known that there is money for it, or the request has
+    /// come before. `None` if there is no such job, or its plan has ended.
+    pub(super) fn redo(&mut self, anew: &Anew) -> Result<Option<(Job, u64)>, FleetError> {
         let transaction = self.0.transaction()?;
         let sql = "SELECT message FROM job JOIN plan ON plan.id = job.plan \
                    WHERE job.id = ? AND coalesce(cancelled, ended) IS NULL";
         let message: Option<String> = transaction
-            .query_row(sql, [&**job], |row| row.get(0))
+            .query_row(sql, [&*anew.job], |row| row.get(0))
             .optional()?;
         let Some(message) = message else {
             return Ok(None);
         };
+        let job = read_job(&message)?;
+        if job.ticket == anew.ticket {
+            // What was found since counts. If the server died before it handed the job out, it is handed out again.
+            return Ok(Some((job, 0)));
+        }
         let job = Job {
             // Who was given the job before has nothing to say about it any more.
-            ticket: new_ticket(),
-            ..read_job(&message)?
+            ticket: anew.ticket.clone(),
+            ..job
         };
         let message = serde_json::to_string(&job).map_err(FleetError::format("a job"))?;
         let sql = "UPDATE run SET state = ? WHERE job = ?";

@@ -202,17 +202,14 @@ impl<'engine> Server<'engine> {
             Request::Cancel(plan) => {
                 return Ok(self.cancel(plan)? || delivery.attempt() >= CANCEL_ATTEMPTS);
             }
-            Request::Redo(job) => {
-                if let Some((job, time)) = self.database.redo(job)? {
-                    Over::forget(self.engine, &job.id)?;
-                    if time > 0 {
-                        self.hand_out(&job, time)?;
-                    }
-                } else {
+            Request::Redo(anew) => match self.database.redo(anew)? {
+                Some((job, time)) if time > 0 => self.hand_out(&job, time)?,
+                Some(_) => {}
+                None => {
                     let reason = "there is no such job, or its plan has ended";
                     self.park(delivery, reason)?;
                 }
-            }
+            },
         }
         Ok(true)
     }
@@ -280,6 +277,10 @@ impl<'engine> Server<'engine> {
     }
 
     fn hand_out(&self, job: &Job, time: u64) -> Result<(), FleetError> {
+        if time > FIRST {
+            // It was over if it is done anew. A server that died may have left that.
+            Over::forget(self.engine, &job.id)?;
+        }
         let cpus = job.cpus.map(Cpus::size);
         let message = Message {
             id: format!("{}.{time}", job.id),

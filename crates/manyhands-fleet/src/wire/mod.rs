@@ -23,7 +23,16 @@ pub(crate) enum Request {
     /// To hand out no more jobs of a plan, and to end those that run.
     Cancel(Name),
     /// To have a job done anew, whatever became of it.
-    Redo(Name),
+    Redo(Anew),
+}
+
+/// A job that is to be done anew.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Anew {
+    pub(crate) job: Name,
+    /// The job's ticket from then on, made by who asks, so that a request that arrives twice is one request.
+    pub(crate) ticket: Name,
 }
 
 /// A plan on its way to the server.

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "an unwrap in a test is an assertion")]
 
+mod deaths;
 mod endings;
 mod floods;
 mod messages;
@@ -69,16 +70,22 @@ struct Fleet {
 
 impl Fleet {
     fn new() -> Self {
+        let fleet = Self::before_its_first_step();
+        fleet.step();
+        fleet
+    }
+
+    fn before_its_first_step() -> Self {
         let engine = InProcess::new(LEASE);
         let plan = "name = 'x'\nattempts = 1\ncommands = [{ name = 'a' }, { name = 'b' }]";
         let plan = commands::submit_to(&engine, plan, None, &experiments()).unwrap();
-        let fleet = Self {
-            folder: tempfile::tempdir().unwrap(),
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("server")).unwrap();
+        Self {
+            folder,
             engine,
             plan,
-        };
-        fleet.step();
-        fleet
+        }
     }
 
     fn path(&self) -> PathBuf {
@@ -87,7 +94,6 @@ impl Fleet {
 
     /// A server that starts, carries out what there is, and ends.
     fn step(&self) {
-        fs::create_dir_all(self.path().parent().unwrap()).unwrap();
         let database = Database::open(&self.path()).unwrap();
         let mut server = Server::new(&self.engine, database, experiments());
         server.step(AT_ONCE).unwrap();

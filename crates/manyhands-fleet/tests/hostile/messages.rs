@@ -103,7 +103,7 @@ pub(crate) fn good_requests() -> Vec<Value> {
     vec![
         json!({ "submit": { "plan": "q", "toml": toml } }),
         json!({ "cancel": "q" }),
-        json!({ "redo": "q.0" }),
+        json!({ "redo": { "job": "q.0", "ticket": "t" } }),
         json!({ "token": "U", "key": "U", "by_token": [1, 2], "by_key": [3] }),
     ]
 }

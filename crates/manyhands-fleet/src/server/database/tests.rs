@@ -7,13 +7,21 @@ use super::*;
 use crate::{
     measured::{Measured, head_of},
     watch::job_state,
-    wire::{LinesDigest, News, Note, Report, Within, a_job},
+    wire::{LinesDigest, News, Note, Report, Within, a_job, new_ticket},
 };
 use manyhands_lab::machine::Machine;
 use std::{sync::mpsc, time::Duration};
 
 fn name(text: &str) -> Name {
     text.parse().unwrap()
+}
+
+/// A request to have a job done anew.
+fn anew(job: &str) -> Anew {
+    Anew {
+        job: name(job),
+        ticket: new_ticket(),
+    }
 }
 
 fn note(run: &str, news: News) -> Note {
@@ -372,7 +380,7 @@ fn a_server_that_reads_before_it_writes_waits_for_another_process_that_writes() 
     });
     for _ in 0..200 {
         begin.send(()).unwrap();
-        database.redo(&name("p.0")).unwrap().unwrap();
+        database.redo(&anew("p.0")).unwrap().unwrap();
     }
     drop(begin);
     adding.join().unwrap();
@@ -384,9 +392,9 @@ fn a_job_that_is_done_anew_forgets_what_it_was_and_who_had_it() {
     let (_folder, mut database) = with_plan();
     store(&mut database, &lines("r"));
     assert_eq!(judge(&mut database, "r"), Judgement::Counts);
-    let (job, times) = database.redo(&name("p.0")).unwrap().unwrap();
-    assert_ne!(job.ticket, name("t"));
-    assert_eq!(times, 2);
+    let request = anew("p.0");
+    let (job, times) = database.redo(&request).unwrap().unwrap();
+    assert_eq!((&job.ticket, times), (&request.ticket, 2));
     assert_eq!(store(&mut database, &lines("s")), [Standing::NotGiven; 2]);
     assert!(database.jobs("p").unwrap()[0].run.is_none());
     let ours = lines("s").map(|note| Note {
@@ -395,9 +403,12 @@ fn a_job_that_is_done_anew_forgets_what_it_was_and_who_had_it() {
     });
     store(&mut database, &ours);
     assert_eq!(judge(&mut database, "s"), Judgement::Counts);
-    assert!(database.redo(&name("p.7")).unwrap().is_none());
+    // The same request comes again.
+    assert_eq!(database.redo(&request).unwrap(), Some((job, 0)));
+    assert_eq!(judge(&mut database, "s"), Judgement::Counts);
+    assert!(database.redo(&anew("p.7")).unwrap().is_none());
     database.cancel_plan(&name("p")).unwrap();
-    assert!(database.redo(&name("p.0")).unwrap().is_none());
+    assert!(database.redo(&anew("p.0")).unwrap().is_none());
 }
 
 #[test]
@@ -542,7 +553,7 @@ fn a_database_of_version_1_is_brought_up_to_date() {
     // Its jobs are messages that nobody reads any more.
     let message = "UPDATE job SET message = '{\"command\":\"x\"}'";
     database.0.execute(message, []).unwrap();
-    let redone = database.redo(&name("p.0"));
+    let redone = database.redo(&anew("p.0"));
     assert!(
         matches!(redone, Err(FleetError::Format { .. })),
         "{redone:?}"

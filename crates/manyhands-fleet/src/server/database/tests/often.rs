@@ -42,7 +42,7 @@ fn a_job_that_is_done_anew_waits_for_its_money_as_at_first() {
     plan_within(&mut database, &["p.0"], Some(Limit::new(20.0, prices)));
     let (_, waiting) = database.out_and_waiting("p").unwrap();
     assert_eq!(database.hand_out(&waiting).unwrap(), [1]);
-    let (job, times) = database.redo(&name("p.0")).unwrap().unwrap();
+    let (job, times) = database.redo(&anew("p.0")).unwrap().unwrap();
     assert_eq!(times, 0);
     let open = database.out_and_waiting("p").unwrap();
     assert_eq!(open, (Vec::new(), vec![job.clone()]));
@@ -61,6 +61,6 @@ fn a_job_is_done_anew_however_often_it_was_begun() {
     };
     let begun = (0..OFTEN).filter(|run| begin(&mut database, *run, &ticket) == Standing::Right);
     assert!(begun.count() < OFTEN);
-    ticket = database.redo(&name("p.0")).unwrap().unwrap().0.ticket;
+    ticket = database.redo(&anew("p.0")).unwrap().unwrap().0.ticket;
     assert_eq!(begin(&mut database, OFTEN, &ticket), Standing::Right);
 }
