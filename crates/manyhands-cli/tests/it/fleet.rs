@@ -1,14 +1,17 @@
 //! The fleet's commands: what they print, and a whole fleet for one plan.
 
-use crate::{check_refusal, json, manyhands, text};
+use crate::{
+    check_refusal,
+    ended::{DEADLINE, Ended},
+    json, manyhands, text,
+};
 use std::{
     fs,
     io::{BufRead, BufReader},
     path::Path,
-    process::{Child, Command, Output, Stdio},
+    process::{Command, Output, Stdio},
     sync::mpsc,
     thread,
-    time::Duration,
 };
 
 #[test]
@@ -50,17 +53,15 @@ fn a_trial_that_is_asked_to_end_leaves_nothing() {
             .expect("it starts"),
     );
     let mut printed = BufReader::new(child.0.stdout.take().expect("its output")).lines();
-    let process = child.0.id().to_string();
     let (ended, is_ended) = mpsc::channel();
     thread::spawn(move || {
         let at_work = printed.find(|line| line.as_ref().is_ok_and(|line| line.contains("at E6")));
         assert!(at_work.is_some(), "no agent got to work");
-        let asked = Command::new("kill").args(["-s", "INT", &process]).status();
-        assert!(asked.expect("kill is there").success());
+        child.is_sent("INT");
         printed.for_each(drop);
         ended.send(child.0.wait().expect("a status").code())
     });
-    let code = is_ended.recv_timeout(Duration::from_secs(120));
+    let code = is_ended.recv_timeout(DEADLINE);
     assert_eq!(code.expect("it ends"), Some(130));
     assert!(!place.out().exists());
     place.check_nothing_else_is_left();
@@ -172,16 +173,5 @@ impl Place {
         };
         assert_eq!(names(self.0.path()), ["plan.toml", "tmp"]);
         assert!(names(&self.0.path().join("tmp")).is_empty());
-    }
-}
-
-/// A process that does not outlive its test.
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        // Both fail only for a process that has ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }

@@ -1,16 +1,11 @@
 //! What the commands that speak with a server answer as JSON.
 
-use crate::{json, manyhands, text};
+use crate::{ended::Ended, json, manyhands, text};
 use serde_json::Value;
 use std::{
     fs,
-    io::{BufRead, BufReader},
     net::{Ipv4Addr, TcpListener},
-    path::PathBuf,
-    process::{Child, Command, Output, Stdio},
-    sync::mpsc,
-    thread,
-    time::Duration,
+    process::Output,
 };
 
 #[test]
@@ -74,7 +69,7 @@ fn a_page_and_an_enrolment_say_as_json_where_they_are() {
 struct Server {
     folder: tempfile::TempDir,
     url: String,
-    _process: Ended,
+    process: Ended,
 }
 
 impl Server {
@@ -92,7 +87,7 @@ impl Server {
         Some(Self {
             folder,
             url: format!("nats://127.0.0.1:{port}"),
-            _process: process,
+            process,
         })
     }
 
@@ -136,36 +131,10 @@ impl Server {
     }
 }
 
-/// A process that does not outlive its test.
-struct Ended(Child);
-
-impl Ended {
-    /// A process that goes on, and the first line that it prints.
-    fn printing(arguments: &[&str]) -> (Self, String) {
-        let binary = PathBuf::from(env!("CARGO_BIN_EXE_manyhands"));
-        let mut command = Command::new(binary);
-        command.args(arguments).stdout(Stdio::piped());
-        let mut process = Self(command.spawn().expect("it starts"));
-        let mut lines = BufReader::new(process.0.stdout.take().expect("its output")).lines();
-        let (tell, heard) = mpsc::channel();
-        thread::spawn(move || {
-            let _ = tell.send(lines.next());
-            // It is not to fail because nobody reads on.
-            lines.for_each(drop);
-        });
-        let first = heard
-            .recv_timeout(Duration::from_secs(60))
-            .expect("in time");
-        let first = first.expect("it prints").expect("in UTF-8");
-        (process, first)
-    }
-}
-
-impl Drop for Ended {
+impl Drop for Server {
     fn drop(&mut self) {
-        // A server ends its nats-server when it is asked to, and not when it is killed.
-        let process = self.0.id().to_string();
-        let _ = Command::new("kill").args(["-s", "INT", &process]).status();
-        let _ = self.0.wait();
+        // It ends its nats-server when it is asked to, and not when it is killed.
+        self.process.is_sent("INT");
+        let _ = self.process.0.wait();
     }
 }

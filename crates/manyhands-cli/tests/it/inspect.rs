@@ -1,5 +1,7 @@
 //! Looking at a program: here a socket that answers as one does.
 
+#[cfg(feature = "page")]
+use crate::ended::Ended;
 use crate::{check_refusal, manyhands, text};
 use std::fs::Permissions;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -8,7 +10,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -318,16 +320,6 @@ fn a_program_that_does_not_listen_is_an_error_in_one_line() {
     assert!(output.stdout.is_empty());
 }
 
-/// A process that ends with the test.
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// The page of a program, as the command serves it.
 #[cfg(feature = "page")]
 struct Page {
@@ -341,24 +333,12 @@ struct Page {
 impl Page {
     /// Of the program that listens there, with these arguments more.
     fn of(path: &Path, arguments: &[&str]) -> Self {
-        let child = Command::new(env!("CARGO_BIN_EXE_manyhands"))
-            .args(["inspect", "--socket", path.to_str().unwrap()])
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn();
-        let mut child = Ended(child.unwrap());
-        let (say, said) = mpsc::channel();
-        let mut output = BufReader::new(child.0.stdout.take().unwrap());
-        thread::spawn(move || {
-            let mut line = String::new();
-            output.read_line(&mut line).unwrap();
-            say.send(line).unwrap();
-        });
-        let line = said.recv_timeout(LIMIT).unwrap();
+        let inspect = ["inspect", "--socket", path.to_str().unwrap()];
+        let (server, line) = Ended::printing(&[&inspect, arguments].concat());
         let address = line.trim_end().strip_prefix("open http://").unwrap();
         let (host, token) = address.split_once("/#").unwrap();
         Self {
-            server: child,
+            server,
             host: host.to_owned(),
             token: token.to_owned(),
         }
@@ -403,13 +383,9 @@ fn the_page_of_a_program_is_served_to_who_knows_the_token() {
 #[test]
 fn a_page_that_is_asked_to_end_says_that_it_was() {
     let folder = tempfile::tempdir().unwrap();
-    let mut page = Page::of(&program(&folder), &[]);
-    let process = page.server.0.id().to_string();
-    let asked = Command::new("kill").args(["-s", "TERM", &process]).status();
-    assert!(asked.unwrap().success());
-    let (ended, is_ended) = mpsc::channel();
-    thread::spawn(move || ended.send(page.server.0.wait().unwrap().code()));
-    assert_eq!(is_ended.recv_timeout(LIMIT).unwrap(), Some(130));
+    let page = Page::of(&program(&folder), &[]);
+    page.server.is_sent("TERM");
+    assert_eq!(page.server.code(), Some(130));
 }
 
 #[cfg(feature = "page")]

@@ -1,6 +1,8 @@
 //! The binary from outside: what it prints, with which exit code, and the files it leaves.
 
 mod arguments;
+#[cfg(unix)]
+mod ended;
 mod exit_codes;
 #[cfg(all(feature = "fleet", unix))]
 mod fleet;

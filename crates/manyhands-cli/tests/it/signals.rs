@@ -1,7 +1,10 @@
 //! A run that is asked to end says what it has found so far, whichever signal asks.
 #![cfg(unix)]
 
-use crate::text;
+use crate::{
+    ended::{DEADLINE, Ended},
+    text,
+};
 #[cfg(feature = "fleet")]
 use std::{
     fs::{self, File},
@@ -10,10 +13,9 @@ use std::{
 };
 use std::{
     io::{BufRead, BufReader, Read},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     sync::mpsc,
     thread,
-    time::Duration,
 };
 
 #[test]
@@ -42,8 +44,7 @@ fn every_signal_that_ends_a_program_ends_a_run_with_its_report() {
         rest.recv_timeout(DEADLINE).expect("a first line");
         child.is_sent(signal);
         let printed = rest.recv_timeout(DEADLINE).expect("an end");
-        let status = child.0.wait().expect("a status");
-        assert_eq!(status.code(), Some(130), "{signal}: {printed}");
+        assert_eq!(child.code(), Some(130), "{signal}: {printed}");
         assert!(
             printed.contains("To go on: manyhands lab resume"),
             "{signal}: {printed}"
@@ -94,10 +95,7 @@ fn an_agent_of_the_fleet_that_is_asked_to_end_says_that_it_was() {
     let mut line = String::new();
     printed.read_line(&mut line).expect("a line");
     child.is_sent("INT");
-    let (ended, is_ended) = mpsc::channel();
-    thread::spawn(move || ended.send(child.0.wait().expect("a status")));
-    let status = is_ended.recv_timeout(DEADLINE).expect("an end");
-    assert_eq!(status.code(), Some(130), "{line}");
+    assert_eq!(child.code(), Some(130), "{line}");
 }
 
 #[cfg(feature = "fleet")]
@@ -170,37 +168,12 @@ fn ends_when_asked<T: Send + 'static>(
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    let mut child = Ended(child.expect("the binary starts"));
+    let child = Ended(child.expect("the binary starts"));
     let (begins, has_begun) = mpsc::channel();
     thread::spawn(move || begins.send(begin()));
     let _waited_for = has_begun
         .recv_timeout(DEADLINE)
         .unwrap_or_else(|_| panic!("it waits for nothing: {words}"));
     child.is_sent("INT");
-    let (ended, is_ended) = mpsc::channel();
-    thread::spawn(move || ended.send(child.0.wait().expect("a status")));
-    let status = is_ended.recv_timeout(DEADLINE).expect("an end");
-    assert_eq!(status.code(), Some(130), "{words}");
+    assert_eq!(child.code(), Some(130), "{words}");
 }
-
-/// A process that does not outlive its test.
-struct Ended(Child);
-
-impl Ended {
-    fn is_sent(&self, signal: &str) {
-        let killed = Command::new("kill")
-            .args(["-s", signal, &self.0.id().to_string()])
-            .status();
-        assert!(killed.expect("kill is there").success());
-    }
-}
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        // Both fail only for a process that has ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-const DEADLINE: Duration = Duration::from_secs(120);
