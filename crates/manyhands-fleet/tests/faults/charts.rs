@@ -131,6 +131,11 @@ fn number(row: &Row, name: &str) -> f64 {
         .unwrap_or_else(|_| panic!("{name} of {row:?}"))
 }
 
+/// A cell as one who reads it has it: of two shortest texts of a number each list has either.
+fn value(cell: &str) -> Result<u64, &str> {
+    cell.parse().map(f64::to_bits).map_err(|_| cell)
+}
+
 /// The numbers of a row are those of the laboratory's report of that machine, and follow from each other.
 fn check_row(row: &Row, rows: &[Row], out: &Path) {
     let agent = out.join("agents").join(&row["agent"]);
@@ -140,13 +145,13 @@ fn check_row(row: &Row, rows: &[Row], out: &Path) {
         .find(|one| one["arm"] == row["arm"])
         .unwrap();
     for name in ["n", "median_nanos"] {
-        assert_eq!(row[name], same[name], "{name}");
+        assert_eq!(value(&row[name]), value(&same[name]), "{name}");
     }
     // Without a quiet moment on this machine there is only what was found as it was.
     let is_clean = !same["speed_up"].is_empty();
     for (name, as_found) in [("speed_up", "as_found"), ("speed_up_low", "as_found_low")] {
         let reported = if is_clean { name } else { as_found };
-        assert_eq!(row[name], same[reported], "{name}");
+        assert_eq!(value(&row[name]), value(&same[reported]), "{name}");
     }
     let cpus = number(row, "cpus");
     assert_eq!(row["agent"], format!("with-{cpus}"));
