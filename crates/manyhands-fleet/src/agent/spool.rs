@@ -175,9 +175,11 @@ impl Entry {
         write_whole(&self.folder, FINISHED, b"")
     }
 
-    /// Removes it, the card last but for the folder: what is left after a kill is still known as this run.
+    /// Removes it, the card first: what a kill leaves without it is no run, and [`Spool::entries`] removes the rest.
     pub(super) fn remove(&self) -> Result<(), FleetError> {
-        fs::remove_dir_all(&self.folder).map_err(FleetError::file("remove", &self.folder))
+        let removed = fs::remove_file(self.folder.join(CARD));
+        let removed = removed.and_then(|()| fs::remove_dir_all(&self.folder));
+        removed.map_err(FleetError::file("remove", &self.folder))
     }
 }
 
