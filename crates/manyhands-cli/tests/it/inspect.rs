@@ -1,10 +1,13 @@
 //! Looking at a program: here a socket that answers as one does.
 
 #[cfg(feature = "page")]
-use crate::ended::Ended;
+use crate::ended::{DEADLINE, Ended};
 use crate::{check_refusal, manyhands, text};
 use std::fs::Permissions;
-use std::io::{self, BufRead, BufReader, Read, Write};
+#[cfg(feature = "page")]
+use std::io::Read;
+use std::io::{self, BufRead, BufReader, Write};
+#[cfg(feature = "page")]
 use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
@@ -346,7 +349,7 @@ impl Page {
 
     fn ask(&self, request: &str, headers: &str) -> String {
         let mut stream = TcpStream::connect(&self.host).unwrap();
-        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
         let host = &self.host;
         write!(
             stream,
@@ -468,5 +471,3 @@ fn a_process_and_a_socket_are_not_both_named_and_a_process_is_a_number() {
         "manyhands inspect",
     );
 }
-
-const LIMIT: Duration = Duration::from_secs(60);
