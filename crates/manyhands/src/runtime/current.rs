@@ -69,8 +69,9 @@ pub(crate) fn slot_of_runtime() -> Option<(&'static OccupiedSlot, &'static Runti
 /// Calls `f` on the calling thread, as one of those that run, with this runtime as the current one.
 pub(crate) fn install<R>(shared: &RuntimeInner, f: impl FnOnce() -> R) -> R {
     let _entered = EnterGuard::new(shared);
-    let enter = || WorkerGuard::enter(shared, Activity::ExternalThread);
-    let _external = slot().is_none().then(enter);
+    let _external = slot()
+        .is_none()
+        .then(|| WorkerGuard::enter_for_call(shared));
     f()
 }
 
@@ -275,7 +276,7 @@ impl WorkerGuard {
 
     /// Occupies a slot as an external thread, one of those that run, and counts as this. `None` when every external thread slot is
     /// taken: then the call is the thread's alone.
-    pub(crate) fn enter(shared: &RuntimeInner, counts_as: Activity) -> Option<Self> {
+    fn enter(shared: &RuntimeInner, counts_as: Activity) -> Option<Self> {
         process::refuse_forked();
         let (place, slot) = shared.take_external_slot()?;
         shared.idle.begin(counts_as);
@@ -286,10 +287,13 @@ impl WorkerGuard {
         Some(guard)
     }
 
-    /// External thread, just after it has begun to take part: whether its runtime may end without waiting for it.
-    fn is_too_late(&self) -> bool {
-        // E6: it was counted before.
-        self.slot.runtime().is_closing()
+    /// Occupies one for a call. The end waits for that only in the stop hook of a worker of the same runtime.
+    fn enter_for_call(shared: &RuntimeInner) -> Option<Self> {
+        let is_own = worker().is_some_and(|(_, own)| ptr::eq(own, shared));
+        Self::enter(
+            shared,
+            [Activity::ExternalThread, VISITOR][usize::from(is_own)],
+        )
     }
 }
 
@@ -329,10 +333,11 @@ pub(crate) fn enter_as_running() -> Option<WorkerGuard> {
         return None;
     }
     let guard = with_runtime(|shared| {
-        let enter = || WorkerGuard::enter(shared, Activity::ExternalThread);
+        let enter = || WorkerGuard::enter_for_call(shared);
         (!shared.has_many_externals()).then(enter).flatten()
     });
-    guard.filter(|guard| !guard.is_too_late())
+    // E6: it was counted before.
+    guard.filter(|guard| !guard.slot.runtime().is_closing())
 }
 
 /// Calls `f` with the slot of the calling thread, which sits down as an external thread of the current runtime if it
@@ -341,12 +346,14 @@ pub(crate) fn with_slot<R>(f: impl FnOnce(Option<&'static OccupiedSlot>) -> R) -
     if let Some(slot) = slot() {
         return f(Some(slot));
     }
-    let enter = || with_runtime(|shared| WorkerGuard::enter(shared, Activity::ExternalThread));
-    let mut guard = enter();
-    while guard.as_ref().is_some_and(WorkerGuard::is_too_late) {
-        // Another runtime is current now. The place is left first.
+    let mut guard = with_runtime(WorkerGuard::enter_for_call);
+    while guard
+        .as_ref()
+        .is_some_and(|guard| guard.slot.runtime().is_closing())
+    {
+        // E6: it was counted before, but too late. Another runtime is current now. The place is left first.
         drop(guard);
-        guard = enter();
+        guard = with_runtime(WorkerGuard::enter_for_call);
     }
     f(guard.as_ref().map(|guard| guard.slot))
 }

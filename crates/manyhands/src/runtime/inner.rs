@@ -250,8 +250,7 @@ impl RuntimeInner {
         let mut is_any = false;
         while let Some(job) = queue.take_first() {
             is_any = true;
-            let drop = Action::Drop(self.registry);
-            let is_dropped = Job::perform(job, drop, permit.again());
+            let is_dropped = Job::perform(job, Action::Drop(self.registry), permit.again());
             // It may have been run by the thread that waits for it. Relaxed: a count.
             self.dropped
                 .fetch_add(usize::from(is_dropped), Ordering::Relaxed);

@@ -425,16 +425,18 @@ fn closures_may_wait_for_one_another_in_hooks_and_destructors_at_the_end_of_a_ru
             let runtime = builder.build().unwrap();
             let handle = runtime.handle();
             let (begin, begun) = mpsc::channel();
-            let waits = handle.spawn(async move {
-                let _invokes = Invokes(say);
-                begin.send(()).unwrap();
-                std::future::pending::<()>().await;
+            let waits = [0, 1].map(|_| {
+                let (invokes, begin) = (Invokes(say.clone()), begin.clone());
+                handle.spawn(async move {
+                    let _invokes = invokes;
+                    begin.send(()).unwrap();
+                    std::future::pending::<()>().await;
+                })
             });
-            receive(&begun);
+            waits.iter().for_each(|_| receive(&begun));
             runtime.shutdown_blocking();
-            assert!(waits.join().is_err());
-            receive(&said);
-            receive(&said);
+            assert!(waits.map(|task| task.join().is_err()).iter().all(|&is| is));
+            (0..3).for_each(|_| receive(&said));
         });
     }
 }

@@ -32,9 +32,8 @@ impl<T> RefusedList<T> {
             list.push(entry);
         }
         // SeqCst: see the file's header. Under the lock, as where it is cleared.
-        let is_first = !self.is_any.swap(true, Ordering::SeqCst);
-        drop(list);
-        if is_first {
+        if !self.is_any.swap(true, Ordering::SeqCst) {
+            drop(list);
             wake_all();
         }
     }
@@ -42,14 +41,13 @@ impl<T> RefusedList<T> {
     /// Tries for those on the list, which another thread that tries has taken from it. Those that `try_again` adds come back.
     pub(crate) fn try_all(&self, try_again: impl FnOnce(&[T])) {
         let listed = mem::take(&mut *lock(&self.list));
-        if listed.is_empty() {
-            return;
-        }
-        try_again(&listed);
-        let list = lock(&self.list);
-        if list.is_empty() {
-            // SeqCst: see the file's header.
-            self.is_any.store(false, Ordering::SeqCst);
+        if !listed.is_empty() {
+            try_again(&listed);
+            let list = lock(&self.list);
+            if list.is_empty() {
+                // SeqCst: see the file's header.
+                self.is_any.store(false, Ordering::SeqCst);
+            }
         }
     }
 }

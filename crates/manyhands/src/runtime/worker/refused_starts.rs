@@ -112,7 +112,7 @@ fn gets_no_thread(is_over: &dyn Fn() -> bool) -> bool {
 
 /// Tries again, and returns whether the calling thread's runtime meets the condition all the same.
 fn own_runtime_still(condition: fn(&RuntimeInner) -> bool) -> bool {
-    try_all();
+    try_again();
     current::with_existing_runtime(condition).unwrap_or(false)
 }
 
@@ -121,16 +121,11 @@ pub(crate) fn retry_pause() -> Option<Duration> {
     REFUSED.is_any().then_some(TRIES_APART)
 }
 
-/// Tries again, if anything was refused.
-#[inline]
+/// Tries for the runtimes on the list, if there are any. Those that lack a thread still come back.
 pub(crate) fn try_again() {
-    if REFUSED.is_any() {
-        try_all();
+    if !REFUSED.is_any() {
+        return;
     }
-}
-
-/// Tries for the runtimes on the list. Those that lack a thread still come back.
-fn try_all() {
     let mut tried: Vec<Arc<RuntimeInner>> = Vec::new();
     REFUSED.try_all(|listed| {
         tried.extend(listed.iter().filter_map(Weak::upgrade));
