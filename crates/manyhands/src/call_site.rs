@@ -33,7 +33,7 @@ pub(crate) struct CallSiteProfile {
     alone_below: AtomicU64,
     /// Calls still to be shared before their first item.
     shared: AtomicU32,
-    /// Searches in a row that went to the end.
+    /// Searches in a row that ran nearly all items.
     whole_searches: AtomicU32,
 }
 
@@ -146,13 +146,13 @@ impl CallSiteProfile {
         left > 0
     }
 
-    /// Whether searches go to the end: the last two did. One is no proof.
+    /// Whether searches run nearly all items: the last two did. One is no proof.
     pub(crate) fn searches_whole(&self) -> bool {
         // Relaxed: advice.
         self.whole_searches.load(Ordering::Relaxed) >= 2
     }
 
-    /// A search went to the end, or did not.
+    /// A search ran nearly all items, or did not.
     pub(crate) fn has_searched(&self, whole: bool) {
         // Relaxed, both: advice; two threads may count the same call.
         let before = self.whole_searches.load(Ordering::Relaxed);

@@ -160,6 +160,11 @@ pub(super) fn is_long_search(spent: u64, since_last_end: impl FnOnce() -> u64) -
     spent >= clock::ticks_in(SHARE_NANOS_MIN) && may_pay(spent.saturating_mul(2), since_last_end)
 }
 
+/// Whether a search that has run so many of `all` items has run nearly all.
+pub(super) fn is_nearly_all(ran: u64, all: u64) -> bool {
+    ran >= all - all / ONE_IN
+}
+
 /// Whether work of `left` ticks may be worth handing over, if the thread's last call that was long enough ended so long ago: if
 /// that was not lately, no worker spins for the next one, and a wake has never been cheap enough for so little work.
 pub(super) fn may_pay(left: u64, since_last_end: impl FnOnce() -> u64) -> bool {
@@ -323,7 +328,7 @@ const RUNNERS_SPARE: usize = 6;
 const RUNNERS_SPARE_AT_ONCE: usize = 126;
 /// Each runner wakes this number of others when it joins; `tests/many_cores.rs` compares.
 pub(super) const WAKES_EACH: u32 = 4;
-/// What is done only to measure is one part in this many: a sampled call, a trial.
+/// What is done only to measure is one part in this many: a sampled call, a trial. And what a search may leave.
 const ONE_IN: u64 = 8;
 /// The first calls after a look of the monitor are sampled: all that take longer than 6 µs.
 const SAMPLED_AFTER_LOOK: u64 = 64;

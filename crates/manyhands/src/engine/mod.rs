@@ -125,12 +125,19 @@ impl SharingPlan<'_> {
         spent: u64,
         (left, rate): (u64, Rate),
     ) -> bool {
-        // If it went to the end lately, it is a loop like others.
+        // If it ran nearly all items lately, it is a loop like others.
         let may_end = self.until != Until::End && !site.searches_whole();
         let work = if may_end { spent } else { left };
         (!may_end || cost::is_long_search(spent, series::since_last_end))
             && (!self.merges_items || cost::outweighs_merging(work, rate))
             && pays_to_share(left)
+    }
+
+    /// A call of this site, or the rest of one, has run so many of `all` items.
+    fn note_search(&self, site: &CallSiteProfile, ran: u64, all: u64) {
+        if self.until != Until::End {
+            site.has_searched(cost::is_nearly_all(ran, all));
+        }
     }
 }
 
@@ -159,7 +166,7 @@ pub(crate) enum Until {
     #[default]
     End,
     /// At some item: nothing is wanted after that. As it may be the next, the caller begins alone, unless the last two such calls
-    /// went to the end.
+    /// ran nearly all items.
     Any,
     /// At the first of some items: what comes before it is wanted. So runners also stay near the first positions that are
     /// left, since what they run beyond it is done for nothing.
@@ -327,9 +334,6 @@ fn drive_long<O: LoopObserver>(
             drive_alone(rest, runner, plan, (site, observer), because);
         });
     }
-    if plan.until != Until::End {
-        site.has_searched(work.end() >= len);
-    }
 }
 
 /// Whether a call is shared before its first item, also if that does not pay. Bodies that may wait for one another begin alone
@@ -448,6 +452,7 @@ fn drive_alone<O: LoopObserver>(
         return shared_loop::share(rest, runner, plan, (site, observer), begun);
     }
     observer.alone(because);
+    plan.note_search(site, reached - start, end - start);
     let whole = probe.end(reached - start);
     learn_item(site, whole);
     if !may_share {

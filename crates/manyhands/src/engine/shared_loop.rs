@@ -19,7 +19,7 @@ use crate::recording::{LoopObserver, RunnerObserver, RunsAlone};
 use crate::runtime::{
     Helped, HelpedWork, OccupiedSlot, OpenCall, Pool, YieldCheck, current, policy, series, wait,
 };
-use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Mutex, clock, into_inner, lock};
 
 /// A loop's remaining positions.
@@ -35,6 +35,8 @@ struct SharedLoop<'a, O> {
     is_deserted: AtomicBool,
     /// Workers still to be woken, by the runners that join next.
     to_wake: AtomicU32,
+    /// Positions that were not run, because the loop ended before them.
+    discarded: AtomicU64,
     begun: Begun<'a>,
     helpers: HelperPolicy,
     /// Of all runners.
@@ -101,6 +103,7 @@ pub(super) fn share<O: LoopObserver>(
             is_helped: AtomicBool::new(false),
             is_deserted: AtomicBool::new(false),
             to_wake: AtomicU32::new(0),
+            discarded: AtomicU64::new(0),
             begun,
             helpers: plan.helpers,
             panics: Mutex::new(Vec::new()),
@@ -121,6 +124,9 @@ pub(super) fn share<O: LoopObserver>(
         contention.report(observer);
         let shared = &call.work;
         let elapsed = ended.saturating_sub(start);
+        // Relaxed: all helpers have left.
+        let not_run = shared.discarded.load(Ordering::Relaxed);
+        plan.note_search(site, u64::from(len) - not_run, len.into());
         shared.learn(&contention, measured, elapsed, len.into());
         resume_all(into_inner(call.work.panics));
     });
@@ -281,6 +287,8 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
 
     fn discard(&self, me: usize, claim: Claim) {
         let (start, end) = self.spend(me, claim);
+        // Relaxed: a count, read when all helpers have left.
+        self.discarded.fetch_add(end - start, Ordering::Relaxed);
         // SAFETY: the positions were claimed, and are spent here, so they are asked for once.
         let discarded = catch(|| unsafe { self.work.discard(start, end) });
         if let Err(payload) = discarded {

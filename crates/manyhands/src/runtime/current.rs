@@ -290,10 +290,12 @@ impl WorkerGuard {
     /// Occupies one for a call. The end waits for that only in the stop hook of a worker of the same runtime.
     fn enter_for_call(shared: &RuntimeInner) -> Option<Self> {
         let is_own = worker().is_some_and(|(_, own)| ptr::eq(own, shared));
-        Self::enter(
-            shared,
-            [Activity::ExternalThread, VISITOR][usize::from(is_own)],
-        )
+        let counts_as = if is_own {
+            VISITOR
+        } else {
+            Activity::ExternalThread
+        };
+        Self::enter(shared, counts_as)
     }
 }
 
@@ -340,7 +342,7 @@ pub(crate) fn enter_as_running() -> Option<WorkerGuard> {
     guard.filter(|guard| !guard.slot.runtime().is_closing())
 }
 
-/// Calls `f` with the slot of the calling thread, which sits down as an external thread of the current runtime if it
+/// Calls `f` with the slot of the calling thread, which takes part as an external thread of the current runtime if it
 /// has none. `f` gets `None` when every external thread slot is taken.
 pub(crate) fn with_slot<R>(f: impl FnOnce(Option<&'static OccupiedSlot>) -> R) -> R {
     if let Some(slot) = slot() {

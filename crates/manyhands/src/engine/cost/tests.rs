@@ -272,3 +272,16 @@ fn a_call_whose_bodies_contend_is_not_shared_the_next_time() {
     let helped = after_help(history);
     assert_eq!(after_contention(helped, 10), history, "it begins anew");
 }
+
+#[test]
+fn a_search_has_run_nearly_all_if_it_leaves_an_eighth() {
+    for (ran, all, expected) in [
+        (7, 8, true),
+        (6, 8, false),
+        (0, 0, true),
+        (1, 1, true),
+        (0, 1, false),
+    ] {
+        assert_eq!(is_nearly_all(ran, all), expected, "{ran} of {all}");
+    }
+}

@@ -240,7 +240,7 @@ impl Consumer<u64> for Searching {
 }
 
 #[test]
-fn a_search_begins_alone_unless_the_last_two_went_to_the_end() {
+fn a_search_begins_alone_unless_the_last_two_ran_nearly_all_items() {
     let runtime = Runtime::builder().workers(2).build().unwrap();
     let _entered = runtime.enter();
     let mut plan = plan(None);
@@ -254,7 +254,16 @@ fn a_search_begins_alone_unless_the_last_two_went_to_the_end() {
         plan.sharing.is_better_shared(site, 0, (left, rate))
     };
     let absent = u64::MAX;
-    let searches = [absent, absent, absent, 7, absent, 1 << 15, absent, absent];
+    let searches = [
+        absent,
+        absent,
+        absent,
+        7,
+        absent,
+        1 << 15,
+        absent,
+        (1 << 16) - 1,
+    ];
     assert_eq!(
         searches.map(is_shared_at_once_after_one_for),
         [false, true, true, false, false, false, false, true]
