@@ -6,7 +6,7 @@ use crate::cancel::Token;
 use crate::engine::{Plan, SharingPlan};
 use crate::parallel::{Concurrency, ConcurrencyError};
 use crate::recording::Site;
-use crate::runtime::{Runtime, current};
+use crate::runtime::Runtime;
 
 /// Options of a parallel call. The loops are methods of them.
 ///
@@ -241,9 +241,8 @@ impl<'a, E> Options<'a, E> {
         self.degree.is_none_or(|count| count > 1)
     }
 
-    /// The number of runners to divide work among: at most as many as the current runtime has workers.
-    pub(super) fn runners(&self) -> usize {
-        let workers = current::with_runtime(|runtime| runtime.idle.limit);
+    /// The number of runners to divide work among: at most the number of workers.
+    pub(super) fn runners(&self, workers: usize) -> usize {
         self.degree.map_or(workers, |count| count.min(workers))
     }
 }

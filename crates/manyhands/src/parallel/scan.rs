@@ -6,6 +6,7 @@
 
 use crate::engine::{Ending, Rate, RateProbe, pays_to_share};
 use crate::parallel::Options;
+use crate::parallel::sort::workers;
 use crate::parallel::source::to_usize;
 use crate::sync::clock;
 use std::{iter, mem};
@@ -109,7 +110,7 @@ fn scan_all<T: Clone + Send, E: Ending>(
         // One item is one segment, the last, which nobody would scan.
         let are_several = rest.len() > 1;
         if are_several && left > clock::ticks_in(SHARED_NANOS_MIN) && pays_to_share(left) {
-            let runners = options.runners();
+            let runners = options.runners(workers());
             if runners == 1 {
                 return Some(scan(rest, sum));
             }

@@ -1,7 +1,7 @@
 //! Whether a slice is worth sorting in parallel: a few of its items are sorted, and that is timed.
 
 use crate::engine::pays_to_share;
-use crate::parallel::Options;
+use crate::runtime::current;
 use crate::sync::clock;
 use std::array;
 use std::cmp::Ordering;
@@ -9,12 +9,8 @@ use std::cmp::Ordering;
 /// Whether a sort is expected to be faster when it is shared.
 ///
 /// Slices that look sorted, forwards or backwards, are not: one thread sorts them in one pass.
-pub(super) fn sorting_pays<T, E>(
-    items: &[T],
-    compare: &impl Fn(&T, &T) -> Ordering,
-    options: &Options<'_, E>,
-) -> bool {
-    is_better_shared(options, || {
+pub(super) fn sorting_pays<T>(items: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> bool {
+    twice(|| {
         Look::at(items, compare).is_some_and(|look| {
             let comparisons = items.len() as u64 * u64::from(look.passes(items.len()));
             !look.is_sorted() && look.pays(comparisons)
@@ -23,21 +19,17 @@ pub(super) fn sorting_pays<T, E>(
 }
 
 /// Whether selecting an item by its rank is expected to be faster when it is shared.
-pub(super) fn selecting_pays<T, E>(
-    items: &[T],
-    compare: &impl Fn(&T, &T) -> Ordering,
-    options: &Options<'_, E>,
-) -> bool {
-    is_better_shared(options, || {
+pub(super) fn selecting_pays<T>(items: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> bool {
+    twice(|| {
         let look = Look::at(items, compare);
         look.is_some_and(|look| look.pays(items.len() as u64 * 2))
     })
 }
 
-/// Whether it pays and several runners are there. Asks a second time: where the first look finds nothing in the caches,
-/// comparisons seem to take several times as long as they do.
-fn is_better_shared<E>(options: &Options<'_, E>, pays: impl Fn() -> bool) -> bool {
-    options.may_share() && pays() && pays() && options.runners() > 1
+/// Whether it pays, by a second look, too: where the first finds nothing in the caches, comparisons seem to take several times as
+/// long as they do.
+fn twice(pays: impl Fn() -> bool) -> bool {
+    pays() && pays()
 }
 
 /// A sample of a slice, each item a stride behind the one before.
@@ -89,8 +81,13 @@ impl Look {
     fn pays(&self, comparisons: u64) -> bool {
         let sorted = SAMPLE_LEN as u64 * u64::from(SAMPLE_LEN.ilog2());
         let expected = self.ticks.saturating_mul(comparisons) / sorted;
-        expected > clock::ticks_in(SHARED_NANOS_MIN) && pays_to_share(expected / 2)
+        expected > clock::ticks_in(SHARED_NANOS_MIN) && pays_to_share(expected / 2) && workers() > 1
     }
+}
+
+/// Workers of the current runtime.
+pub(in crate::parallel) fn workers() -> usize {
+    current::with_runtime(|runtime| runtime.idle.limit)
 }
 
 /// Shorter slices are sorted before a helper has joined.

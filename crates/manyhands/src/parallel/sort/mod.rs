@@ -10,6 +10,8 @@ mod select;
 mod stable;
 mod unstable;
 
+pub(super) use estimate::workers;
+
 use crate::engine::Ending;
 use crate::parallel::source::to_usize;
 use crate::parallel::{Options, map};

@@ -21,7 +21,7 @@ pub(super) fn select<T: Send + Sync, E: Ending>(
     options: &Options<'_, E>,
 ) {
     let mut budget = (items.len() + ROUND_COST).saturating_mul(ROUNDS_WORTH);
-    while budget > 0 && estimate::selecting_pays(items, compare, options) {
+    while options.may_share() && budget > 0 && estimate::selecting_pays(items, compare) {
         let len = items.len();
         budget = budget.saturating_sub(len + ROUND_COST);
         pivot_to_front(items, rank_beside(index, len), compare);
@@ -78,7 +78,7 @@ fn part_shared<T: Send, E: Ending>(
     is_left: &(impl Fn(&T) -> bool + Sync),
     options: &Options<'_, E>,
 ) -> Option<usize> {
-    let runners = options.runners();
+    let runners = options.runners(estimate::workers());
     let segment_len = items.len().div_ceil(runners * SEGMENTS_PER_RUNNER).max(1);
     let segments = items.chunks_mut(segment_len).collect();
     let lefts = options.map_few(segments, |segment| part(segment, is_left))?;

@@ -22,10 +22,10 @@ pub(super) fn sort<T: Send, E: Ending>(
     compare: &(impl Fn(&T, &T) -> Ordering + Sync),
     options: &Options<'_, E>,
 ) {
-    if !estimate::sorting_pays(items, compare, options) {
+    if !options.may_share() || !estimate::sorting_pays(items, compare) {
         return items.sort_by(compare);
     }
-    let runners = options.runners();
+    let runners = options.runners(estimate::workers());
     let run_len = items.len().div_ceil((runners * 2).next_power_of_two());
     let runs = items.chunks_mut(run_len).collect::<Vec<_>>();
     if !options.for_each_few(runs, |run| run.sort_by(compare)) {

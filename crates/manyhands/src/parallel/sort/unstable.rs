@@ -15,12 +15,12 @@ pub(super) fn sort<T: Send, E: Ending>(
     compare: &(impl Fn(&T, &T) -> Ordering + Sync),
     options: &Options<'_, E>,
 ) {
-    if !estimate::sorting_pays(items, compare, options) {
+    if !options.may_share() || !estimate::sorting_pays(items, compare) {
         // Each sort has a closure of its own: where both share one the compiler does not inline it, and short sorts of numbers
         // take 1.18 times as long.
         return items.sort_unstable_by(|a, b| compare(a, b));
     }
-    let runners = options.runners();
+    let runners = options.runners(estimate::workers());
     let len_max = (items.len() / (runners * SEGMENTS_PER_RUNNER)).max(SAMPLE_LEN);
     let (mut long, mut segments) = (vec![items], Vec::new());
     while !long.is_empty() {
