@@ -452,10 +452,11 @@ fn drive_alone<O: LoopObserver>(
         return shared_loop::share(rest, runner, plan, (site, observer), begun);
     }
     observer.alone(because);
-    plan.note_search(site, reached - start, end - start);
     let whole = probe.end(reached - start);
     learn_item(site, whole);
-    if !may_share {
+    if may_share {
+        plan.note_search(site, reached - start, end - start);
+    } else {
         site.learn_alone(whole.0);
     }
 }
