@@ -114,7 +114,7 @@ pub use spawned::{Spawned, SpawnedLoop, SpawnedLoopHandle, spawn_loop};
 /// helpers may join before the first body.
 ///
 /// # Cost
-/// For a loop too short to share: ten to thirty nanoseconds more than a plain loop, and now and then two readings of
+/// For a loop too short to share: some tens of nanoseconds more than a plain loop, and now and then two readings of
 /// the clock. Nothing is allocated unless the loop is shared among more than eight workers.
 ///
 /// # Panics

@@ -79,9 +79,11 @@ pub(crate) fn install<R>(shared: &RuntimeInner, f: impl FnOnce() -> R) -> R {
 pub(crate) fn visit(shared: &RuntimeInner, f: impl FnOnce()) {
     let _entered = EnterGuard::new(shared);
     let enter = || WorkerGuard::enter(shared, VISITOR);
-    // E7: it was counted before.
-    let mark = |entered: &WorkerGuard| entered.slot.gets_no_help.set(shared.ending.is_emptied());
-    let _visitor = slot().is_none().then(enter).flatten().inspect(mark);
+    let visitor = slot().is_none().then(enter).flatten();
+    if let Some(visitor) = &visitor {
+        // E7: it was counted before.
+        visitor.slot.gets_no_help.set(shared.ending.is_emptied());
+    }
     f();
 }
 
@@ -297,6 +299,12 @@ impl WorkerGuard {
         };
         Self::enter(shared, counts_as)
     }
+
+    /// External thread, just after it has begun to take part: whether its runtime may end without waiting for it.
+    fn is_too_late(&self) -> bool {
+        // E6: it was counted before.
+        self.slot.runtime().is_closing()
+    }
 }
 
 impl Drop for WorkerGuard {
@@ -338,8 +346,7 @@ pub(crate) fn enter_as_running() -> Option<WorkerGuard> {
         let enter = || WorkerGuard::enter_for_call(shared);
         (!shared.has_many_externals()).then(enter).flatten()
     });
-    // E6: it was counted before.
-    guard.filter(|guard| !guard.slot.runtime().is_closing())
+    guard.filter(|guard| !guard.is_too_late())
 }
 
 /// Calls `f` with the slot of the calling thread, which takes part as an external thread of the current runtime if it
@@ -349,11 +356,8 @@ pub(crate) fn with_slot<R>(f: impl FnOnce(Option<&'static OccupiedSlot>) -> R) -
         return f(Some(slot));
     }
     let mut guard = with_runtime(WorkerGuard::enter_for_call);
-    while guard
-        .as_ref()
-        .is_some_and(|guard| guard.slot.runtime().is_closing())
-    {
-        // E6: it was counted before, but too late. Another runtime is current now. The place is left first.
+    while guard.as_ref().is_some_and(WorkerGuard::is_too_late) {
+        // Another runtime is current now. The place is left first.
         drop(guard);
         guard = with_runtime(WorkerGuard::enter_for_call);
     }

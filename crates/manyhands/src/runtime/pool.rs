@@ -108,7 +108,10 @@ impl Ends for RuntimeInner {
 
     fn discard_queued(&self, mut permit: RunPermit<'_>) {
         // An execution, so that the monitor sees a destructor that blocks a worker.
-        let worker = current::worker().map(|(slot, _)| (slot, slot.begin_execution()));
+        let worker = current::worker().map(|(slot, _)| slot);
+        if let Some(slot) = worker {
+            slot.begin_execution();
+        }
         let mut is_any = true;
         while is_any {
             is_any = false;
@@ -118,7 +121,9 @@ impl Ends for RuntimeInner {
                 is_any |= self.discard(queue, permit.again());
             }
         }
-        worker.inspect(|(slot, _)| slot.end_execution());
+        if let Some(slot) = worker {
+            slot.end_execution();
+        }
     }
 
     fn inside(&self, f: impl FnOnce()) {

@@ -213,8 +213,9 @@ fn declare_blocked<R>(slot: &'static OccupiedSlot, sleep: impl FnOnce() -> R) ->
         // left to end the wait.
         abort(process::FORKED);
     }
-    slot.runtime_or_none()
-        .inspect(|shared| ending::discard_before_wait(*shared));
+    if let Some(shared) = slot.runtime_or_none() {
+        ending::discard_before_wait(shared);
+    }
     // A wait inside another one counts nothing more.
     let times = slot.blocking_depth.get();
     slot.blocking_depth.set(times + 1);

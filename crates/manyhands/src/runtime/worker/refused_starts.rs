@@ -25,6 +25,10 @@ impl RuntimeInner {
     /// The system has refused a thread, or would just now: others are to try again. The caller holds no lock.
     pub(crate) fn note_refused(&self) {
         self.refusal.note();
+        self.list();
+    }
+
+    fn list(&self) {
         REFUSED.add(self.weak(), Weak::ptr_eq, WorkerSlot::unpark_all);
     }
 
@@ -42,7 +46,7 @@ impl RuntimeInner {
             waking::use_room(self, CallerNext::GoesOn);
         } else if self.lacks_thread() {
             // The monitor tries.
-            REFUSED.add(self.weak(), Weak::ptr_eq, WorkerSlot::unpark_all);
+            self.list();
         }
     }
 
