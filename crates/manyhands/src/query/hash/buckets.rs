@@ -1,6 +1,7 @@
 //! Items by key, for look-ups by any number of threads at once.
 
-use crate::query::hash::hasher::Secret;
+use crate::query::hash::new_secret;
+use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::{BuildHasher, Hash};
@@ -15,7 +16,7 @@ pub(crate) struct Buckets<K, V> {
     list_of_bucket: Vec<usize>,
     /// The items after the first of their key, in order.
     lists: Vec<Vec<V>>,
-    secret: Secret,
+    secret: FixedState,
 }
 
 /// The partners of an item, in order. An iterator over references to them.
@@ -33,7 +34,7 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
             firsts: HashTable::with_capacity(items.len()),
             list_of_bucket: Vec::new(),
             lists: Vec::new(),
-            secret: Secret::new(),
+            secret: new_secret(),
         };
         for (key, value) in items {
             buckets.add(key, value);
@@ -42,7 +43,7 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
     }
 
     fn add(&mut self, key: K, value: V) {
-        let secret = self.secret;
+        let secret = self.secret.clone();
         let hash = secret.hash_one(&key);
         let is_same = |first: &(K, V)| first.0 == key;
         let hash_of = |first: &(K, V)| secret.hash_one(&first.0);

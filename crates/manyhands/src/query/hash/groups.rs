@@ -7,14 +7,14 @@
 
 use crate::engine::{Consumer, Ending};
 use crate::parallel::one_or_many::OneOrMany;
-use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::{Gather, Local, MERGED_LEN_MAX, merge_all};
 use crate::query::hash::spread::{NumberedRow, OrderedGroup, Parts, Spread};
-use crate::query::hash::{ItemNumbering, ranking};
+use crate::query::hash::{ItemNumbering, hash_of, new_secret, ranking};
 use crate::query::pipeline::drop_then;
 use crate::query::{Pipeline, QueryRun};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, get_mut, lock};
+use foldhash::fast::FixedState;
 use std::hash::Hash;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub(crate) struct Groups<K, V, F, A: Gather<V>> {
     split: F,
     gather: A,
-    secret: Secret,
+    secret: FixedState,
     /// About how many items there are, if that is known.
     items: Option<u64>,
     /// How many runners have begun.
@@ -55,7 +55,7 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
         Self {
             split,
             gather,
-            secret: Secret::new(),
+            secret: new_secret(),
             items,
             runners: AtomicUsize::new(0),
             whole: Mutex::new(OneOrMany::new()),
@@ -106,7 +106,7 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
     fn enter(&self, runner: &mut Runner<K, V, A::Group>, positions: Range<u64>) {
         if positions.start < runner.places.run && runner.spread.is_none() {
             // It has taken over positions that lie before its earlier ones.
-            let local = std::mem::replace(&mut runner.local, Local::new(self.secret));
+            let local = std::mem::replace(&mut runner.local, Local::new(self.secret.clone()));
             runner.items = 0;
             lock(&self.whole).push(local);
         }
@@ -135,7 +135,7 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
         }
         let parts = Arc::clone(lock(&self.parts).get_or_insert_with(|| Arc::new(Parts::new())));
         let pays = runner.items / len >= ITEMS_PER_GROUP_MIN;
-        let local = std::mem::replace(&mut runner.local, Local::new(self.secret));
+        let local = std::mem::replace(&mut runner.local, Local::new(self.secret.clone()));
         runner.items = 0;
         runner.places.skip(local.begun());
         parts.merge(&self.gather, local);
@@ -168,7 +168,7 @@ where
 
     fn start(&self) -> Self::Runner {
         Runner {
-            local: Local::new(self.secret),
+            local: Local::new(self.secret.clone()),
             items: 0,
             spread: None,
             places: ItemNumbering::default(),
@@ -204,7 +204,7 @@ where
             items.for_each(|item| {
                 let (run, index) = runner.places.next();
                 if let Some((key, value)) = (self.split)(item) {
-                    let hash = self.secret.hash(&key);
+                    let hash = hash_of(&self.secret, &key);
                     let row = NumberedRow {
                         key,
                         value,

@@ -5,9 +5,9 @@
 
 use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::runs::Runs;
-use crate::query::hash::ItemPosition;
-use crate::query::hash::hasher::Secret;
 use crate::query::hash::table::{GroupEntry, Slots, Table, find};
+use crate::query::hash::{ItemPosition, hash_of};
+use foldhash::fast::FixedState;
 use std::hash::Hash;
 use std::ops::{ControlFlow, Range};
 
@@ -34,11 +34,11 @@ pub(crate) struct Local<K, G> {
     /// Groups belong to the runs in which they have their first items. The position of a run is the item position before
     /// that of the first item of its first group.
     runs: Runs<ItemPosition>,
-    secret: Secret,
+    secret: FixedState,
 }
 
 impl<K, G> Local<K, G> {
-    pub(crate) fn new(secret: Secret) -> Self {
+    pub(crate) fn new(secret: FixedState) -> Self {
         Self {
             table: Table::new(),
             runs: Runs::default(),
@@ -121,7 +121,7 @@ impl<K: Hash + Eq, G> Local<K, G> {
         items: &mut impl Iterator<Item = T>,
         mut split: impl FnMut(T) -> Option<(K, V)>,
     ) -> ControlFlow<()> {
-        let secret = self.secret;
+        let secret = self.secret.clone();
         loop {
             // The loop ends at the first item of each group, so that what it reads does not change meanwhile.
             let (slots, entries) = (&self.table.slots.slots[..], &mut self.table.entries[..]);
@@ -129,7 +129,7 @@ impl<K: Hash + Eq, G> Local<K, G> {
                 let Some((key, value)) = split(item) else {
                     return ControlFlow::Continue(());
                 };
-                let hash = secret.hash(&key);
+                let hash = hash_of(&secret, &key);
                 let Some(number) = find(slots, hash, |number| entries[number].key == key) else {
                     return ControlFlow::Break((key, value, hash));
                 };
@@ -284,7 +284,7 @@ const LEN_EXPECTED_MAX: usize = 128;
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::{Gather, Local, SPARSE_ITEMS_MIN, SPARSE_LEN_MAX, SPARSE_ROOM};
-    use crate::query::hash::hasher::Secret;
+    use crate::query::hash::new_secret;
 
     struct Counting;
 
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn a_table_is_thinned_out_after_many_items_and_keeps_its_groups() {
         for keys in [1, 40, 1_000, 9_000, SPARSE_LEN_MAX] {
-            let mut table = Local::new(Secret::new());
+            let mut table = Local::new(new_secret());
             add_each(&mut table, keys);
             let before = table.table.slots.capacity();
             table.thin_out(before * SPARSE_ITEMS_MIN);

@@ -4,11 +4,12 @@
 
 use crate::engine::Ending;
 use crate::query::gather::into_vec;
-use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::Gather;
 use crate::query::hash::table::{GroupEntry, Table};
+use crate::query::hash::{hash_of, new_secret};
 use crate::query::op::apply::{Applied, Apply};
 use crate::query::{Order, Pipeline, Query, drop_then};
+use foldhash::fast::FixedState;
 use std::hash::Hash;
 use std::{slice, vec};
 
@@ -222,16 +223,16 @@ where
 #[derive(Debug)]
 pub struct Lookup<K, T> {
     groups: Table<GroupEntry<K, Vec<T>>>,
-    secret: Secret,
+    secret: FixedState,
 }
 
 impl<K: Hash + Eq, T> Lookup<K, T> {
     /// Of groups whose keys differ.
     fn of_groups(all: Vec<Group<K, T>>) -> Self {
-        let secret = Secret::new();
+        let secret = new_secret();
         let mut groups = Table::with_capacity(all.len());
         for Group { key, items } in all {
-            let (hash, group) = (secret.hash(&key), items);
+            let (hash, group) = (hash_of(&secret, &key), items);
             groups.insert(GroupEntry { key, group, hash });
         }
         Self { groups, secret }
@@ -248,7 +249,7 @@ impl<K: Hash + Eq, T> Lookup<K, T> {
     /// ```
     #[doc(alias = "get")]
     pub fn items(&self, key: &K) -> &[T] {
-        let hash = self.secret.hash(key);
+        let hash = hash_of(&self.secret, key);
         let number = self.groups.find(hash, |entry| entry.key == *key);
         number.map_or(&[], |number| &self.groups.entries[number].group)
     }
