@@ -30,7 +30,7 @@ const FIGURES: &[Figure] = &[
     (
         "library, lines of code without comments and tests",
         |tree| lines_of(tree).sum(),
-        [34_300, 500, 33_000],
+        [34_000, 500, 33_000],
     ),
     (
         "library, longest file in lines, tests not counted",

@@ -100,7 +100,6 @@ pub(crate) use failure::Gathered;
 pub use failure::{Failure, Failures};
 pub use invoke::Invoke;
 pub use options::{LocalOptions, Options};
-pub use sort::Selected;
 pub use source::{FromIter, Producer, Source, from_iter};
 pub use spawned::{Spawned, SpawnedLoop, SpawnedLoopHandle, spawn_loop};
 

@@ -1,7 +1,6 @@
-//! Sorts, selection and prefix sums of slices against the standard library's, with failures at every call.
+//! Sorts and prefix sums of slices against the standard library's, with failures at every call.
 
 use crate::support::{Ledger, blow, busy_micros, on_each_runtime, panics_of, random_below};
-use manyhands::query::prelude::*;
 use manyhands::{cancel, parallel};
 use std::cmp::Ordering as Order;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -51,16 +50,6 @@ fn sorts_give_what_the_standard_library_gives() {
                 items.clone_from(&input);
                 options.sort_unstable(&mut items);
                 assert!(items == expected, "the places make all items differ");
-                if let Some(last) = input.len().checked_sub(1) {
-                    for index in [0, last / 3, last / 2, last] {
-                        items.clone_from(&input);
-                        let (smaller, found, larger) =
-                            options.select_nth_unstable(&mut items, index);
-                        assert_eq!(*found, expected[index]);
-                        assert!(smaller.iter().all(|item| item < found));
-                        assert!(larger.iter().all(|item| item > found));
-                    }
-                }
             }
         }
     });
@@ -193,24 +182,10 @@ fn a_comparison_without_order_keeps_every_item() {
             // The standard library may panic.
             panics_of(|| options.sort_by(&mut items, disorder));
             panics_of(|| options.sort_unstable_by(&mut items, disorder));
-            panics_of(|| {
-                *options
-                    .select_nth_unstable_by(&mut items, 1_000, disorder)
-                    .1
-            });
             items.sort_unstable();
             assert!(items.into_iter().eq(0..3_000));
         }
     });
-}
-
-#[test]
-fn a_rank_beyond_the_end_is_refused() {
-    let panics = panics_of(|| *[1, 2].par_select_nth_unstable(2).1);
-    assert_eq!(
-        crate::support::message_of(&panics[0]),
-        "index out of bounds: the len is 2 but the index is 2"
-    );
 }
 
 /// Counts how often it is cloned.
@@ -257,8 +232,6 @@ fn a_sort_or_a_scan_that_is_cancelled_before_calls_nothing() {
             let add = |_: &u64, _: &u64| -> u64 { blow("added") };
             options.sort_by(&mut items, compare).unwrap_err();
             options.sort_unstable_by(&mut items, compare).unwrap_err();
-            let selected = options.select_nth_unstable_by(&mut items, 1, compare);
-            assert!(selected.is_err());
             options.inclusive_scan(&mut items, add).unwrap_err();
             options.exclusive_scan(&mut items, 0, add).unwrap_err();
             assert_eq!(items, before);

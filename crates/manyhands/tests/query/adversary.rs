@@ -1,4 +1,4 @@
-//! Data prepared by an attacker who knows the code: sorts, selections and keys take at most a small multiple of the
+//! Data prepared by an attacker who knows the code: sorts and keys take at most a small multiple of the
 //! comparisons that they take on other data. Counted, not timed.
 
 use crate::support::{few_settings, within_limit};
@@ -106,22 +106,13 @@ fn check(what: &str, work: Work<'_>, most_per_item: usize) {
 }
 
 #[test]
-fn no_prepared_data_makes_sorts_and_selections_compare_much_more() {
+fn no_prepared_data_makes_sorts_compare_much_more() {
     within_limit(|| {
         let sort: Work<'_> = &|items, compare| options().sort_by(items, |a, b| compare(*a, *b));
         check("sort", sort, 2 * LEN.ilog2() as usize);
         let unstable: Work<'_> =
             &|items, compare| options().sort_unstable_by(items, |a, b| compare(*a, *b));
         check("sort_unstable", unstable, 6 * LEN.ilog2() as usize);
-        for rank in [0, 1, LEN / 3, LEN / 2, LEN - 1] {
-            check(
-                "select_nth_unstable",
-                &|items, compare| {
-                    options().select_nth_unstable_by(items, rank, |a, b| compare(*a, *b));
-                },
-                40,
-            );
-        }
         for setting in few_settings() {
             check(
                 "order_with",

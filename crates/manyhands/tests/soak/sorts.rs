@@ -1,9 +1,9 @@
-//! Sorts and selections against the standard library's, also when comparing panics.
+//! Sorts against the standard library's, also when comparing panics.
 
 use crate::counted::{Tally, Thing};
 use crate::delays::random::Random;
 use crate::table::{Area, Kind};
-use crate::world::{Planned, World, count, numbers, planned_panics};
+use crate::world::{Planned, World, count, planned_panics};
 use manyhands::query::prelude::*;
 use manyhands::{cancel, parallel};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
@@ -33,10 +33,6 @@ pub(crate) const KINDS: Area = &[
     Kind {
         name: "cancellation of a sort",
         step: cancelled,
-    },
-    Kind {
-        name: "select_nth_unstable",
-        step: select,
     },
 ];
 
@@ -212,23 +208,4 @@ fn cancelled(random: &mut Random, _: &World) {
     assert_permuted(&things, keys);
     drop(things);
     tally.assert_none_left();
-}
-
-fn select(random: &mut Random, _: &World) {
-    let len = 1 + count(random);
-    let keys = match random.below(3) {
-        0 => (0..len as u64).collect(),
-        1 => numbers(random, len, 7),
-        _ => numbers(random, len, u64::MAX),
-    };
-    let index = random.length(len);
-    let mut expected = keys.clone();
-    expected.sort_unstable();
-    let mut items = keys;
-    let (below, &mut found, above) = items.par_select_nth_unstable(index);
-    assert_eq!(found, expected[index]);
-    assert!(below.len() == index && below.iter().all(|&item| item <= found));
-    assert!(above.iter().all(|&item| item >= found));
-    items.sort_unstable();
-    assert_eq!(items, expected, "every item is still there once");
 }

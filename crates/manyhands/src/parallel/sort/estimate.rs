@@ -18,14 +18,6 @@ pub(super) fn sorting_pays<T>(items: &[T], compare: &impl Fn(&T, &T) -> Ordering
     })
 }
 
-/// Whether selecting an item by its rank is expected to be faster when it is shared.
-pub(super) fn selecting_pays<T>(items: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> bool {
-    twice(|| {
-        let look = Look::at(items, compare);
-        look.is_some_and(|look| look.pays(items.len() as u64 * 2))
-    })
-}
-
 /// Whether it pays, by a second look, too: where the first finds nothing in the caches, comparisons seem to take several times as
 /// long as they do.
 fn twice(pays: impl Fn() -> bool) -> bool {
@@ -94,7 +86,7 @@ pub(in crate::parallel) fn workers() -> usize {
 const LEN_MIN: usize = 256;
 /// Sorting them takes much less than a microsecond where comparisons are cheap.
 const SAMPLE_LEN: usize = 32;
-/// A shorter sort, or selection, gains less than its extra passes take.
+/// A shorter sort gains less than its extra passes take.
 const SHARED_NANOS_MIN: u64 = 60_000;
 
 #[cfg(all(test, not(loom)))]

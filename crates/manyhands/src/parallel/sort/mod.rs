@@ -1,4 +1,4 @@
-//! Sorting slices, and selecting an item by its rank.
+//! Sorting slices.
 //!
 //! The standard library sorts short slices and those that look sorted. What counts as short depends on the cost of a
 //! comparison and of a wake. A comparison that panics leaves the slice in some order, with every item in it.
@@ -6,7 +6,6 @@
 mod estimate;
 mod merge;
 mod part;
-mod select;
 mod stable;
 mod unstable;
 
@@ -16,11 +15,6 @@ use crate::engine::Ending;
 use crate::parallel::source::to_usize;
 use crate::parallel::{Options, map};
 use std::cmp::Ordering;
-
-/// The result of a selection: smaller items, the item of the given rank, larger ones.
-///
-/// Example: see [`Options::sort_unstable`].
-pub type Selected<'a, T> = (&'a mut [T], &'a mut T, &'a mut [T]);
 
 /// A cancelled sort leaves the slice in some order, with every item in it.
 impl<E: Ending> Options<'_, E> {
@@ -135,8 +129,6 @@ impl<E: Ending> Options<'_, E> {
     /// assert_eq!(numbers, [30, 21, 12]);
     /// options.sort_unstable_by_key(&mut numbers, |n| n % 10);
     /// assert_eq!(numbers, [30, 21, 12]);
-    /// assert_eq!(*options.select_nth_unstable(&mut numbers, 1).1, 21);
-    /// assert_eq!(*options.select_nth_unstable_by(&mut numbers, 0, |a, b| b.cmp(a)).1, 30);
     /// # Ok::<(), manyhands::parallel::ConcurrencyError>(())
     /// ```
     #[track_caller]
@@ -176,53 +168,6 @@ impl<E: Ending> Options<'_, E> {
         key: impl Fn(&T) -> K + Sync,
     ) -> E::Output<()> {
         self.sort_unstable_by(items, |a, b| key(a).cmp(&key(b)))
-    }
-
-    /// Moves the item of rank `index` to that index, none larger before it and none smaller after it. Without options:
-    /// [`par_select_nth_unstable`](crate::query::ParSlice::par_select_nth_unstable).
-    ///
-    /// # Cost
-    /// O(n) comparisons, almost no memory.
-    ///
-    /// Example: see [`Options::sort_unstable`].
-    ///
-    /// # Panics
-    /// If `index` is not below the length, or if a comparison does.
-    #[track_caller]
-    pub fn select_nth_unstable<'s, T: Ord + Send + Sync>(
-        &self,
-        items: &'s mut [T],
-        index: usize,
-    ) -> E::Output<Selected<'s, T>> {
-        self.select_nth_unstable_by(items, index, T::cmp)
-    }
-
-    /// As [`select_nth_unstable`](Self::select_nth_unstable), by a comparison.
-    ///
-    /// Example: see [`Options::sort_unstable`].
-    ///
-    /// # Panics
-    /// If `index` is not below the length, or if the comparison does.
-    #[track_caller]
-    pub fn select_nth_unstable_by<'s, T: Send + Sync>(
-        &self,
-        items: &'s mut [T],
-        index: usize,
-        compare: impl Fn(&T, &T) -> Ordering + Sync,
-    ) -> E::Output<Selected<'s, T>> {
-        let len = items.len();
-        assert!(
-            index < len,
-            "index out of bounds: the len is {len} but the index is {index}"
-        );
-        let _entered = self.runtime.map(|runtime| runtime.enter());
-        if self.ending.cancelled().is_none() {
-            select::select(items, index, &compare, &self.called_here());
-        }
-        let (smaller, rest) = items.split_at_mut(index);
-        let from_nth = rest.split_first_mut();
-        let selected = from_nth.map(|(nth, larger)| (smaller, nth, larger));
-        self.ending.conclude(selected)
     }
 }
 

@@ -36,18 +36,14 @@ fn part_large<T>(items: &mut [T], is_left: impl Fn(&T) -> bool) -> usize {
     }
 }
 
-/// Moves to the front the item of this rank in a random sample of [`SAMPLE_LEN`], which the slice must have.
-pub(super) fn pivot_to_front<T>(
-    items: &mut [T],
-    sample_rank: usize,
-    compare: &impl Fn(&T, &T) -> Ordering,
-) {
+/// Moves to the front the median of a random sample of [`SAMPLE_LEN`] items, which the slice must have.
+pub(super) fn pivot_to_front<T>(items: &mut [T], compare: &impl Fn(&T, &T) -> Ordering) {
     let mut random = Random::new();
     for at in 0..SAMPLE_LEN {
         items.swap(at, at + random.below(items.len() - at));
     }
     items[..SAMPLE_LEN].sort_unstable_by(compare);
-    items.swap(0, sample_rank);
+    items.swap(0, SAMPLE_LEN / 2);
 }
 
 /// Marsaglia's xorshift. Its start is unpredictable, so that no attacker can prepare a slice whose samples are bad.

@@ -49,7 +49,7 @@ fn part_around_middle<'a, T>(
     compare: &impl Fn(&T, &T) -> Ordering,
 ) -> ([&'a mut [T]; 2], bool) {
     let len = segment.len();
-    pivot_to_front(segment, SAMPLE_LEN / 2, compare);
+    pivot_to_front(segment, compare);
     let (pivot, rest) = segment.split_first_mut().expect("a segment is long");
     let below = part(rest, |item| compare(item, pivot) == Ordering::Less);
     segment.swap(0, below);

@@ -1,8 +1,8 @@
-//! The parallel methods of slices: parts as queries; sorts, selections and scans in place.
+//! The parallel methods of slices: parts as queries; sorts and scans in place.
 //!
 //! Not here: how those are done (`parallel/sort/`, `parallel/scan.rs`).
 
-use crate::parallel::{Options, Selected};
+use crate::parallel::Options;
 use crate::query::source::chunks::{Chunks, ChunksMut, Windows};
 use crate::query::{Items, Query};
 use std::cmp::Ordering;
@@ -24,8 +24,6 @@ use std::cmp::Ordering;
 /// assert_eq!(words, ["work", "hands", "light", "many"]);
 ///
 /// let mut numbers = vec![5, 1, 4, 2, 3];
-/// assert_eq!(*numbers.par_select_nth_unstable(2).1, 3);
-/// assert_eq!(*numbers.par_select_nth_unstable_by(0, |a, b| b.cmp(a)).1, 5);
 /// numbers.par_sort_unstable_by_key(|n| 10 - n);
 /// assert_eq!(numbers, [5, 4, 3, 2, 1]);
 /// numbers.par_sort_unstable();
@@ -183,40 +181,6 @@ pub trait ParSlice<T> {
         T: Send,
     {
         Options::new().sort_unstable_by_key(self.slice_mut(), key);
-    }
-
-    /// Moves the item of rank `index` to that index, none larger before it and none smaller after it. See
-    /// [`Options::select_nth_unstable`].
-    ///
-    /// # Panics
-    /// If `index` is not below the length, or if a comparison does.
-    ///
-    /// Example: see [`ParSlice`].
-    #[doc(alias("nth_element", "median"))]
-    #[track_caller]
-    fn par_select_nth_unstable(&mut self, index: usize) -> Selected<'_, T>
-    where
-        T: Ord + Send + Sync,
-    {
-        Options::new().select_nth_unstable(self.slice_mut(), index)
-    }
-
-    /// As [`par_select_nth_unstable`](Self::par_select_nth_unstable), by a comparison.
-    ///
-    /// # Panics
-    /// If `index` is not below the length, or if the comparison does.
-    ///
-    /// Example: see [`ParSlice`].
-    #[track_caller]
-    fn par_select_nth_unstable_by(
-        &mut self,
-        index: usize,
-        compare: impl Fn(&T, &T) -> Ordering + Sync,
-    ) -> Selected<'_, T>
-    where
-        T: Send + Sync,
-    {
-        Options::new().select_nth_unstable_by(self.slice_mut(), index, compare)
     }
 
     /// Replaces each item by the sum of all up to it, the item included, where `add` says what a sum is. See
