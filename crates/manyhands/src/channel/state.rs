@@ -127,7 +127,11 @@ impl<T> State<T> {
     /// The item that will be received next.
     pub(super) fn first(&self) -> Option<&T> {
         let first = self.batch_items.front().or_else(|| self.buffer.first());
-        first.or_else(|| self.senders.first_data())
+        // In another channel a waiting sender's item is not inside, and those of notified senders may come before it.
+        if first.is_none() && self.capacity == 0 {
+            return self.senders.first_data();
+        }
+        first
     }
 
     /// Puts an item in, if it need not wait for room.

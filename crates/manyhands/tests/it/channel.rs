@@ -244,6 +244,24 @@ fn a_peek_takes_nothing_and_the_count_is_exact() {
 }
 
 #[test]
+fn a_peek_does_not_see_what_waits_for_room() {
+    let (sender, receiver) = channel::bounded(1);
+    assert_eq!(sender.try_send(1), Ok(()));
+    let mut first = sender.send(2);
+    let mut second = sender.send(3);
+    assert!(is_pending(&mut first) && is_pending(&mut second));
+    assert_eq!(receiver.try_recv(), Ok(1));
+    // The first has been notified of the room, and the second waits.
+    assert_eq!(receiver.peek(u32::clone), Err(TryRecvError::Empty));
+    assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+    assert_eq!(block_on(first), Ok(()));
+    assert_eq!(receiver.peek(u32::clone), Ok(2));
+    assert_eq!(receiver.try_recv(), Ok(2));
+    assert_eq!(block_on(second), Ok(()));
+    assert_eq!(receiver.try_recv(), Ok(3));
+}
+
+#[test]
 fn each_way_of_dropping_leaves_the_right_items_and_tells_of_the_others() {
     for (when_full, left, lost) in [
         (WhenFull::DropNewest, [1, 2, 5], [3, 4]),
