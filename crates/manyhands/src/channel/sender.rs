@@ -107,7 +107,7 @@ impl<T> Sender<T> {
     ///
     /// # Cancellation
     /// Dropping the future before it is ready drops the item. In a rendezvous channel a receiver may have taken it by
-    /// then.
+    /// then. One that is kept without being polled may hold up the place that it was woken for.
     ///
     /// # Errors
     /// [`SendError`] with the item when the channel is closed, before or while this waits.
