@@ -1,11 +1,12 @@
 //! All failures of one call whose bodies can fail.
 
 use crate::cancel::Cancelled;
-use crate::job::{PanicPayload, Payload, catch};
+use crate::job::{AggregatePanic, PanicPayload, Payload, catch, contain, resume_all};
 use crate::parallel::LoopState;
 use crate::sync::{Mutex, into_inner, lock};
 use std::error::Error;
 use std::fmt;
+use std::mem;
 use std::vec;
 
 /// All failures of a call, by position; at least one, or a cancellation.
@@ -161,6 +162,29 @@ impl<E> Gathered<E> {
             state.note_failure();
         }
         value
+    }
+
+    /// Runs the call whose bodies fail. Where something beside them panics, as the source or a runner's state may, that panic
+    /// goes on, and with it those of the bodies.
+    pub(crate) fn around<R>(&self, call: impl FnOnce() -> R) -> R {
+        catch(call).unwrap_or_else(|payload| {
+            self.resume_beside(AggregatePanic::parts(payload));
+            unreachable!("there is a panic to resume")
+        })
+    }
+
+    /// If there are panics beside those of bodies, resumes all of them. Errors of bodies are lost then.
+    pub(crate) fn resume_beside(&self, mut panics: Vec<Payload>) {
+        if panics.is_empty() {
+            return;
+        }
+        for (_, failure) in mem::take(&mut *lock(&self.0)) {
+            match failure {
+                Failure::Panic(payload) => panics.push(payload.into_inner()),
+                Failure::Error(error) => contain(|| drop(error)),
+            }
+        }
+        resume_all(panics);
     }
 
     /// `value` if nothing failed.

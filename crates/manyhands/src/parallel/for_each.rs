@@ -195,13 +195,16 @@ where
         source: S,
         body: impl Fn(S::Item, &Control<'_>, &mut L) -> Result<(), Err> + Sync,
     ) -> Result<Outcome, Failures<Err>> {
-        let gathered = Gathered::new();
-        let outcome = self.run(source, |item, position, control, local| {
-            let body = || body(item, control, local);
-            gathered.attempt(control.state, position, body);
+        let (gathered, called) = (Gathered::new(), self.called_here());
+        let outcome = gathered.around(|| {
+            let outcome = called.run(source, |item, position, control, local| {
+                let body = || body(item, control, local);
+                gathered.attempt(control.state, position, body);
+            });
+            // First: the compiler leaks what is returned if a drop panics after that.
+            drop(body);
+            outcome
         });
-        // First: the compiler leaks what is returned if a drop panics after that.
-        drop(body);
         gathered.conclude(Some(outcome), self.options.ending.cancelled())
     }
 

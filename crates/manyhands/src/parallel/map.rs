@@ -391,13 +391,16 @@ where
         body: impl Fn(S::Item, &mut L) -> Result<R, Err> + Sync,
     ) -> Result<Vec<R>, Failures<Err>> {
         let (gathered, state) = (Gathered::new(), LoopState::new());
-        let ending = self.options.ending;
+        let (ending, called) = (self.options.ending, self.called_here());
         let watch = Both(ending, &state);
-        let results = collect(source, self, watch, |position, item, local| {
-            gathered.attempt(&state, position, || body(item, local))
+        let results = gathered.around(|| {
+            let results = collect(source, &called, watch, |position, item, local| {
+                gathered.attempt(&state, position, || body(item, local))
+            });
+            // First: the compiler leaks what is returned if a drop panics after that.
+            drop(body);
+            results
         });
-        // As in `collect`.
-        drop(body);
         gathered.conclude(results, ending.cancelled())
     }
 }

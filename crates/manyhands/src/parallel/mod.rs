@@ -56,7 +56,8 @@
 //! # Failures
 //! A panic in a body does not end a worker: no new bodies start, the running ones end, and then the panic resumes in
 //! the caller. If several bodies panicked, an [`AggregatePanic`](crate::AggregatePanic) with all of them does. The
-//! `try_` forms take bodies that return a `Result` and report every error and every panic with its position.
+//! `try_` forms take bodies that return a `Result` and report every error and every panic with its position. If something
+//! beside their bodies panics, such as the source or what finishes a state, that panic resumes, and with it those of bodies.
 //!
 //! # Blocking
 //! A loop returns when all its bodies have returned. While the caller waits for the last ones, it runs only work that

@@ -57,6 +57,18 @@ pub struct LocalOptions<O, Init, Finish> {
     pub(super) finish: Finish,
 }
 
+impl<E: Copy, Init, Finish> LocalOptions<Options<'_, E>, Init, Finish> {
+    /// The same options, for a loop that is called within a closure.
+    #[track_caller]
+    pub(super) fn called_here(&self) -> LocalOptions<Options<'_, E>, &Init, &Finish> {
+        LocalOptions {
+            options: self.options.called_here(),
+            init: &self.init,
+            finish: &self.finish,
+        }
+    }
+}
+
 impl Options<'static> {
     /// Options to begin with: all workers, not cancellable, the current runtime.
     ///

@@ -389,3 +389,60 @@ fn a_comparison_or_an_addition_that_panics_goes_on_in_the_caller() {
         assert_eq!(message_of(&payloads[0]), "find");
     });
 }
+
+/// An iterator or a capture that panics when it is dropped.
+struct Bomb<I = ()>(I);
+
+impl<I> Drop for Bomb<I> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            blow("beside");
+        }
+    }
+}
+
+impl<I: Iterator> Iterator for Bomb<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        self.0.next()
+    }
+}
+
+#[test]
+fn a_panic_beside_the_bodies_comes_out_with_theirs() {
+    on_each_runtime(|runtime| {
+        let fails = |_: u32| -> Result<(), u32> { blow("body") };
+        let options = || Options::new().runtime(runtime);
+        let with_state = || options().local(|| (), |()| blow("beside"));
+        let with_bomb = || {
+            let bomb = Bomb(());
+            move |n| {
+                let _held = &bomb;
+                fails(n)
+            }
+        };
+        let query = || (0..1).into_par_query().runtime(runtime);
+        let source = || from_iter(Bomb(0..1));
+        let calls: [&dyn Fn(); 9] = [
+            &|| drop(options().try_for_each(0..1, with_bomb())),
+            &|| drop(options().try_map(0..1, with_bomb())),
+            &|| drop(options().try_map(source(), fails)),
+            &|| drop(with_state().try_for_each(0..1, |n, _, ()| fails(n))),
+            &|| drop(with_state().try_map(0..1, |n, ()| fails(n))),
+            &|| drop(query().try_for_each(with_bomb())),
+            &|| drop(query().try_map(with_bomb())),
+            &|| drop(source().into_par_query().runtime(runtime).try_map(fails)),
+            &|| {
+                let (fails, bomb) = (with_bomb(), ());
+                let body = move |n| std::future::ready((fails(n), bomb).0);
+                drop(task::block_on(parallel::try_for_each_async(0..1, body)));
+            },
+        ];
+        for (number, call) in calls.into_iter().enumerate() {
+            let mut messages: Vec<_> = panics_of(call).iter().map(message_of).collect();
+            messages.sort_unstable();
+            assert_eq!(messages, ["beside", "body"], "call {number}");
+        }
+    });
+}

@@ -221,7 +221,7 @@ where
             }
         }
         // First: the compiler leaks what is returned if a drop panics after that.
-        resume_all(self.end());
+        gathered.resume_beside(self.end());
         gathered.conclude(Some(()), ending.cancelled())
     }
 }

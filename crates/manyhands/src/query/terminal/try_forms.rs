@@ -31,7 +31,8 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
 
     /// Calls a body that can fail for each item.
     ///
-    /// Panics of the body are collected too; those of operators before it resume unchanged.
+    /// Panics of the body are collected too. Where the source or an operator panics, that panic resumes, and with it those of
+    /// bodies; what bodies returned is lost then.
     ///
     /// # Errors
     /// Every error that a body returned and every panic, and a cancellation. Positions are those of the
@@ -83,18 +84,22 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     ) -> Result<V, Failures<Err>> {
         let (gathered, state) = (Gathered::new(), LoopState::new());
         let (mut pipeline, run) = self.into_run();
-        let mut consumer = consumer(pipeline.positions_left());
-        let mut attempting = Mapping {
-            body: |position, item, (): &mut ()| gathered.attempt(&state, position, || body(item)),
-            consumer: &mut consumer,
-            watch: &state,
-            init: &|| (),
-            finish: &|()| (),
-        };
-        pipeline.drive(u64::MAX, &mut attempting, &run);
-        // First, for the reason given at `Pipeline::drive`.
-        drop((pipeline, body));
-        let value = (!run.is_cancelled()).then(|| value(consumer));
+        let value = gathered.around(|| {
+            let mut consumer = consumer(pipeline.positions_left());
+            let mut attempting = Mapping {
+                body: |position, item, (): &mut ()| {
+                    gathered.attempt(&state, position, || body(item))
+                },
+                consumer: &mut consumer,
+                watch: &state,
+                init: &|| (),
+                finish: &|()| (),
+            };
+            pipeline.drive(u64::MAX, &mut attempting, &run);
+            // First, for the reason given at `Pipeline::drive`.
+            drop((pipeline, body));
+            (!run.is_cancelled()).then(|| value(consumer))
+        });
         gathered.conclude(value, run.ending.cancelled())
     }
 }
