@@ -94,7 +94,7 @@ fn a_task_that_a_stop_hook_queues_and_waits_for_is_dropped_by_it_or_by_a_worker_
         let worker = beside(&pool, |pool| pool.work(0, Sleeps::Shortly));
         let hook = beside(&pool, |pool| {
             pool.inject(0);
-            ending::discard_before_wait(&*pool);
+            ending::discard_if_ended(&*pool);
         });
         ending::close(&*pool, || {
             join_all([worker, hook]);

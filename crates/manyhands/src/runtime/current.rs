@@ -11,7 +11,7 @@
 
 use crate::job::{OnDrop, RunPermit};
 use crate::recording;
-use crate::runtime::ending::VISITOR;
+use crate::runtime::ending::{self, VISITOR};
 use crate::runtime::fork_join::caller_threads;
 use crate::runtime::io::tokio_context::TokioContextGuard;
 use crate::runtime::{
@@ -314,7 +314,12 @@ impl Drop for WorkerGuard {
     fn drop(&mut self) {
         let slot = self.slot;
         if slot.is_worker() {
-            slot.runtime().discard(&slot.local, RunPermit::new());
+            let shared = slot.runtime();
+            // E8: others may wait for what the hook has queued, and for what destructors queue.
+            ending::discard_if_ended(shared);
+            while shared.discard(&slot.local, RunPermit::new()) {
+                ending::discard_if_ended(shared);
+            }
             slot.has_bound_tasks.set(false);
         }
         remove(self.id);

@@ -30,8 +30,8 @@
 //! E7: a thread that brings a task and drops what is queued counts itself, and looks at `emptied` afterwards; that is set before
 //! any thread looks at the counts for the end. Either the end waits for the thread, or its calls count on no worker. It counts as a
 //! worker, so that the closing thread does not take it for a call that it does not wait for. SeqCst, all.
-//! E8: a thread in its stop hook counts nowhere. It queues a task, and looks at `ended` before it waits; a worker that leaves looks at
-//! the queues after it has seen `ended`. One of them drops the task. Its calls count on no worker. SeqCst, all.
+//! E8: a thread in its stop hook counts nowhere. It queues a task, and looks at `ended` before it waits, and after the hook; a worker
+//! that leaves looks at the queues after it has seen `ended`. One of them drops the task. Its calls count on no worker. SeqCst, all.
 //!
 //! Not here: what is dropped, and how (`pool.rs`).
 //!
@@ -163,9 +163,9 @@ fn leaves_or_discards(
     is_over
 }
 
-/// Thread that is about to wait, perhaps for what it has queued itself in a stop hook or in a destructor: drops what is queued if no
-/// worker is left that would.
-pub(crate) fn discard_before_wait(pool: &impl Ends) {
+/// Thread that is about to wait, perhaps for what it has queued itself in a stop hook or in a destructor, or worker that has left, for
+/// what others wait for there: drops what is queued if no worker is left that would.
+pub(crate) fn discard_if_ended(pool: &impl Ends) {
     if pool.ending().has_ended() {
         pool.discard_queued(RunPermit::new());
     }

@@ -23,6 +23,7 @@ mod completion;
 mod contained;
 mod degree;
 mod drops;
+mod ending;
 mod entry;
 mod failure;
 mod fairness;

@@ -214,7 +214,7 @@ fn declare_blocked<R>(slot: &'static OccupiedSlot, sleep: impl FnOnce() -> R) ->
         abort(process::FORKED);
     }
     if let Some(shared) = slot.runtime_or_none() {
-        ending::discard_before_wait(shared);
+        ending::discard_if_ended(shared);
     }
     // A wait inside another one counts nothing more.
     let times = slot.blocking_depth.get();
