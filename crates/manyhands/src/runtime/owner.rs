@@ -334,11 +334,12 @@ impl RuntimeInner {
         let begun = clock::now();
         // Acquire: sees what they did.
         let is_alive = || self.alive.load(Ordering::Acquire) > 0;
-        // Other threads may need a worker that has not been started, until the runtime has ended. A simulation starts none.
+        // Until the runtime has ended a worker may start, for a call or a task that a thread brings just now. A simulation starts none; and
+        // where one was refused, and nobody takes part, perhaps nobody comes for what is queued.
         let is_simulated = self.clock.is_virtual();
-        let may_start =
-            || !is_simulated && !ending::is_over(self) && self.idle.taking_part() != (0, 0);
-        while is_alive() || may_start() {
+        let may_come = || !self.refusal.is_refused() || self.idle.taking_part() != (0, 0);
+        let may_start = || !is_simulated && !ending::is_over(self) && may_come();
+        while may_start() || is_alive() {
             let left = limit.map(|limit| limit.saturating_sub(clock::now() - begun));
             if ending::is_left_to_calls(self) || left == Some(Duration::ZERO) {
                 return false;
@@ -395,5 +396,37 @@ impl fmt::Debug for Runtime {
             write!(f, "{forks} forks ({private} private), slots {calls:?}, ")?;
             writeln!(f, "tasks {tasks}, {counters:?}")
         })
+    }
+}
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use crate::runtime::{Activity, ending};
+    use crate::{Runtime, task};
+    use std::thread;
+
+    #[test]
+    fn an_end_waits_until_no_worker_may_start_for_a_task_that_is_brought_meanwhile() {
+        let runtime = Runtime::builder().workers(1).build();
+        let runtime = runtime.expect("the number is right");
+        let shared = runtime.shared().to_arc();
+        // Somebody seems to search, so no worker starts.
+        shared.idle.begin(Activity::Searching);
+        let brought = runtime.handle().run(|| ());
+        shared.idle.end(Activity::Searching);
+        let queue = shared.injector.shard(0);
+        let job = queue.take_first().expect("nobody takes it");
+        ending::close(&*shared, || {
+            // After the closing thread has dropped what it found. The thread that brings it has not woken a worker yet.
+            queue.push(job);
+            thread::scope(|scope| {
+                scope.spawn(|| shared.wake_if_nobody_searches());
+                let have_all_ended = shared.await_threads(None);
+                assert!(shared.ending.has_ended(), "a worker may start");
+                have_all_ended
+            })
+        });
+        let outcome: Result<(), task::JoinError> = brought.join();
+        assert!(outcome.is_err_and(|error| error.is_cancelled()));
     }
 }
