@@ -38,6 +38,8 @@ pub(super) struct Pool<const TASKS: usize> {
     bound: TaskQueue<Work>,
     /// The thread that drops the first task brings the second one, and sleeps here until that has been run or dropped.
     dropper: Option<Parker>,
+    /// Only workers run or drop tasks, so that no end comes meanwhile. Such a pool must be closed.
+    is_workers_only: bool,
     /// Somebody has the right to queue the first task; stands for the task's state.
     woken: Flag,
     /// Every task has been run. Unused where a task waits, or one is dropped: such a pool must be closed.
@@ -91,6 +93,13 @@ impl<const TASKS: usize> Pool<TASKS> {
         Arc::new(pool)
     }
 
+    /// A pool of one worker, which is awake, and alone runs or drops tasks before the end.
+    pub(super) fn with_workers_only() -> Arc<Self> {
+        let mut pool = Self::with_workers(1, 1, 0, Starts::Never);
+        pool.is_workers_only = true;
+        Arc::new(pool)
+    }
+
     fn with_waiting_for(workers: usize, bound_to: Option<usize>) -> Arc<Self> {
         let mut pool = Self::with_workers(workers, workers, 0, Starts::Never);
         pool.bound_to = bound_to;
@@ -130,6 +139,7 @@ impl<const TASKS: usize> Pool<TASKS> {
             bound_to: None,
             bound: TaskQueue::default(),
             dropper: None,
+            is_workers_only: false,
             woken: Flag::new(),
             over: Flag::new(),
             run: Count::new(),
@@ -311,7 +321,12 @@ impl<const TASKS: usize> Pool<TASKS> {
 
     /// Runs or drops a task.
     fn run(&self, task: &Work) {
+        let is_helped = self.is_workers_only && !self.ending.has_ended();
         task.run();
+        assert!(
+            !is_helped || !self.ending.has_ended(),
+            "nobody is left who could help"
+        );
         if let Some(dropper) = &self.dropper {
             if task.number == 0 {
                 self.inject(1);
@@ -326,7 +341,7 @@ impl<const TASKS: usize> Pool<TASKS> {
             if task.number == 0 {
                 self.registry.take_out(place);
             }
-        } else if self.dropper.is_none() && self.run.add(1) + 1 == TASKS {
+        } else if self.dropper.is_none() && !self.is_workers_only && self.run.add(1) + 1 == TASKS {
             self.over.set();
             self.unpark_all();
         }

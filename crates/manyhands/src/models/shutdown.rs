@@ -9,7 +9,7 @@
 
 use super::pool::{Pool, Sleeps, Starts};
 use super::{Flag, Work, beside, check, check_deeper, join_all};
-use crate::runtime::ending::{self, Ends};
+use crate::runtime::ending::{self, Ends, VISITOR};
 use crate::runtime::sleep::idle::Activity;
 use crate::runtime::sleep::waking;
 use loom::sync::Arc;
@@ -201,11 +201,12 @@ fn a_worker_stays_until_a_thread_outside_that_took_part_before_the_end_has_left(
         let shared = (pool.clone(), has_left);
         let worker = beside(&shared, |(pool, has_left)| work_and_leave(&pool, &has_left));
         let outside = beside(&shared, |(pool, has_left)| {
-            pool.idle.begin(Activity::ExternalThread);
-            if !pool.ending().is_closing() {
+            if pool.idle.begin_call(Activity::ExternalThread) {
                 assert!(!has_left.is_set(), "nobody is left who could help");
+                waking::leave_external(&*pool, Activity::ExternalThread);
+            } else {
+                assert!(pool.ending().is_closing(), "it would come again");
             }
-            waking::leave_external(&*pool, Activity::ExternalThread);
         });
         ending::close(&*pool, || {
             worker.join().expect("the model fails at once");
@@ -234,5 +235,57 @@ fn the_closing_thread_does_not_wait_for_one_outside_that_takes_part() {
         assert!(!has_left.is_set(), "nobody is left who could help");
         waking::leave_external(&*pool, Activity::ExternalThread);
         worker.join().expect("the model fails at once");
+    });
+}
+
+#[test]
+fn the_closing_thread_waits_though_one_outside_comes_too_late() {
+    // Three preemptions: that thread must come between two looks of the closing one.
+    check_deeper(3, || {
+        let (pool, takes_part) = (
+            Pool::<0>::new(1, 1, 0, Starts::Never),
+            Arc::new(Flag::new()),
+        );
+        let worker = beside(&pool, |pool| pool.work(0, Sleeps::Shortly));
+        let shared = (pool.clone(), takes_part.clone());
+        let outside = beside(&shared, |(pool, takes_part)| {
+            if pool.idle.begin_call(Activity::ExternalThread) {
+                takes_part.set();
+                waking::leave_external(&*pool, Activity::ExternalThread);
+            }
+        });
+        let mut is_left_to_calls = false;
+        ending::close(&*pool, || {
+            while !is_left_to_calls && !ending::is_over(&*pool) {
+                is_left_to_calls = ending::is_left_to_calls(&*pool);
+                if !is_left_to_calls {
+                    pool.closing_waits.park();
+                }
+            }
+            false
+        });
+        join_all([worker, outside]);
+        assert!(
+            !is_left_to_calls || takes_part.is_set(),
+            "it waits for no worker"
+        );
+    });
+}
+
+#[test]
+fn the_end_does_not_come_while_a_worker_drops_what_came_late() {
+    // Four preemptions: the task must come after a look at the counts and be taken before one at the queues, and its drop must last.
+    check_deeper(4, || {
+        let pool = Pool::<1>::with_workers_only();
+        ending::close(&*pool, || false);
+        // One that takes part keeps the end from coming until the task may.
+        pool.idle.begin(VISITOR);
+        let worker = beside(&pool, |pool| pool.work(0, Sleeps::Shortly));
+        // It has looked whether the runtime ends before that began.
+        let bringer = beside(&pool, |pool| pool.inject(0));
+        waking::leave_external(&*pool, VISITOR);
+        join_all([worker, bringer]);
+        pool.run_what_is_there();
+        assert!(pool.tasks[0].is_done());
     });
 }

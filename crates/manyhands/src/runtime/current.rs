@@ -15,7 +15,7 @@ use crate::runtime::ending::{self, VISITOR};
 use crate::runtime::fork_join::caller_threads;
 use crate::runtime::io::tokio_context::TokioContextGuard;
 use crate::runtime::{
-    Activity, OccupiedSlot, RuntimeInner, Settings, SlotState, TokioContext, WorkerSlot,
+    Activity, Idle, OccupiedSlot, RuntimeInner, Settings, SlotState, TokioContext, WorkerSlot,
     refused_starts, waking,
 };
 use crate::sync::{process, thread_state, usable_processors};
@@ -78,7 +78,7 @@ pub(crate) fn install<R>(shared: &RuntimeInner, f: impl FnOnce() -> R) -> R {
 /// As [`install`], for a thread that only drops tasks of a runtime that ends, which waits for it.
 pub(crate) fn visit(shared: &RuntimeInner, f: impl FnOnce()) {
     let _entered = EnterGuard::new(shared);
-    let enter = || WorkerGuard::enter(shared, VISITOR);
+    let enter = || WorkerGuard::enter_as_visitor(shared);
     let visitor = slot().is_none().then(enter).flatten();
     if let Some(visitor) = &visitor {
         // E7: it was counted before.
@@ -276,12 +276,19 @@ impl WorkerGuard {
         }
     }
 
-    /// Occupies a slot as an external thread, one of those that run, and counts as this. `None` when every external thread slot is
-    /// taken: then the call is the thread's alone.
-    fn enter(shared: &RuntimeInner, counts_as: Activity) -> Option<Self> {
+    /// Occupies a slot as an external thread, one of those that run, and counts as this if it `begins`. `None` where it does not, and
+    /// when every external thread slot is taken.
+    fn enter(
+        shared: &RuntimeInner,
+        counts_as: Activity,
+        begins: impl FnOnce(&Idle, Activity) -> bool,
+    ) -> Option<Self> {
         process::refuse_forked();
         let (place, slot) = shared.take_external_slot()?;
-        shared.idle.begin(counts_as);
+        if !begins(&shared.idle, counts_as) {
+            shared.give_external_slot_back(place);
+            return None;
+        }
         let shared = shared.to_arc();
         // SAFETY: the place is this thread's until `drop` gives it back, after it has left the slot.
         let mut guard = unsafe { Self::begin(Arc::clone(&shared), slot) };
@@ -289,7 +296,17 @@ impl WorkerGuard {
         Some(guard)
     }
 
-    /// Occupies one for a call. The end waits for that only in the stop hook of a worker of the same runtime.
+    /// Occupies one to drop tasks.
+    fn enter_as_visitor(shared: &RuntimeInner) -> Option<Self> {
+        let begins = |idle: &Idle, counts_as| {
+            idle.begin(counts_as);
+            true
+        };
+        Self::enter(shared, VISITOR, begins)
+    }
+
+    /// Occupies one for a call, unless the runtime ends. The end waits for that only in the stop hook of a worker of the same runtime.
+    /// `None`: the call is the thread's alone, or goes to another runtime.
     fn enter_for_call(shared: &RuntimeInner) -> Option<Self> {
         let is_own = worker().is_some_and(|(_, own)| ptr::eq(own, shared));
         let counts_as = if is_own {
@@ -297,13 +314,7 @@ impl WorkerGuard {
         } else {
             Activity::ExternalThread
         };
-        Self::enter(shared, counts_as)
-    }
-
-    /// External thread, just after it has begun to take part: whether its runtime may end without waiting for it.
-    fn is_too_late(&self) -> bool {
-        // E6: it was counted before.
-        self.slot.runtime().is_closing()
+        Self::enter(shared, counts_as, Idle::begin_call)
     }
 }
 
@@ -347,11 +358,10 @@ pub(crate) fn enter_as_running() -> Option<WorkerGuard> {
     if slot().is_some() || process::is_forked() {
         return None;
     }
-    let guard = with_runtime(|shared| {
+    with_runtime(|shared| {
         let enter = || WorkerGuard::enter_for_call(shared);
         (!shared.has_many_externals()).then(enter).flatten()
-    });
-    guard.filter(|guard| !guard.is_too_late())
+    })
 }
 
 /// Calls `f` with the slot of the calling thread, which takes part as an external thread of the current runtime if it
@@ -360,13 +370,16 @@ pub(crate) fn with_slot<R>(f: impl FnOnce(Option<&'static OccupiedSlot>) -> R) -
     if let Some(slot) = slot() {
         return f(Some(slot));
     }
-    let mut guard = with_runtime(WorkerGuard::enter_for_call);
-    while guard.as_ref().is_some_and(WorkerGuard::is_too_late) {
-        // Another runtime is current now. The place is left first.
-        drop(guard);
-        guard = with_runtime(WorkerGuard::enter_for_call);
+    // E6: where the runtime ends, another one is current from now on.
+    let enter = |shared: &RuntimeInner| {
+        let guard = WorkerGuard::enter_for_call(shared);
+        guard.ok_or_else(|| shared.is_closing())
+    };
+    let mut guard = with_runtime(enter);
+    while let Err(true) = guard {
+        guard = with_runtime(enter);
     }
-    f(guard.as_ref().map(|guard| guard.slot))
+    f(guard.ok().as_ref().map(|guard| guard.slot))
 }
 
 /// As [`with_slot`], for a call that may need help. Where no thread may be left that could come, in a stop hook and in the last

@@ -25,8 +25,9 @@
 //! looks at the queues afterwards. With a fence between both on each side, one of them sees what the other did, and drops
 //! the task. The one that is no worker then checks for the end as well: the last worker may have seen a registered task that
 //! this thread was about to drop, and sleeps.
-//! E6: a thread outside counts itself, and looks at `closing` afterwards; the closing thread sets it before any thread looks at
-//! the counts for the end. Either the end waits for the thread, or that goes elsewhere (`current.rs`). SeqCst, all.
+//! E6: a thread outside counts itself only where no bit in the word of the counts says that no call begins any more; the closing
+//! thread sets `closing`, then that bit, before any thread looks at the counts for the end. Either the end finds the thread in its
+//! call, or the thread finds `closing` and goes elsewhere (`current.rs`). SeqCst, all.
 //! E7: a thread that brings a task and drops what is queued counts itself, and looks at `emptied` afterwards; that is set before
 //! any thread looks at the counts for the end. Either the end waits for the thread, or its calls count on no worker. It counts as a
 //! worker, so that the closing thread does not take it for a call that it does not wait for. SeqCst, all.
@@ -110,6 +111,7 @@ impl Ending {
 pub(crate) fn begin_to_close(pool: &impl Ends) {
     // SeqCst: E1.
     pool.ending().closing.store(true, Ordering::SeqCst);
+    pool.idle().take_no_calls();
     pool.cancel_waiting();
     pool.pass_calls_on();
 }
@@ -119,10 +121,11 @@ pub(crate) fn begin_to_close(pool: &impl Ends) {
 pub(crate) fn is_over(pool: &impl Ends) -> bool {
     let ending = pool.ending();
     if !ending.has_ended() && ending.is_emptied() && pool.idle().taking_part().0 == 0 {
-        // In this order: who takes the last task out of the registry is awake meanwhile. A call that was passed on may still be there:
-        // then a worker comes, or its caller takes it back and looks for the end.
-        let is_deserted = pool.registry().registered() == 0 && pool.idle().taking_part() == (0, 0);
-        if is_deserted && !pool.has_visible_work() {
+        // In this order: who takes the last task out of the registry, or the last work that is visible, is awake meanwhile. A call that
+        // was passed on may still be there: then a worker comes, or its caller takes it back and looks for the end. What a thread
+        // brings later it drops itself: E4.
+        let has_work = pool.registry().registered() > 0 || pool.has_visible_work();
+        if !has_work && pool.idle().taking_part() == (0, 0) {
             // SeqCst: E1.
             ending.ended.store(true, Ordering::SeqCst);
             pool.unpark_all();

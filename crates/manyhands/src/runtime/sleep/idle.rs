@@ -46,7 +46,7 @@ pub(crate) use crate::runtime::sleep::idle::counts::{
 };
 
 use crate::job::RunPermit;
-use crate::runtime::sleep::idle::counts::field;
+use crate::runtime::sleep::idle::counts::{NO_CALLS, field};
 use crate::sync::Padded;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -186,7 +186,7 @@ impl Idle {
     /// Whether no worker is awake and no external thread takes part.
     pub(crate) fn is_inactive(&self) -> bool {
         // SeqCst: I1; the monitor goes to sleep on this.
-        self.counts.load(Ordering::SeqCst) == 0
+        self.counts.load(Ordering::SeqCst) & !NO_CALLS == 0
     }
 
     /// How many workers are awake, and how many external threads take part. One that has left may be blocked, in what it drops.
@@ -203,7 +203,22 @@ impl Idle {
         self.counts.fetch_add(what as u64, Ordering::SeqCst);
     }
 
-    /// The end of [`begin`](Self::begin).
+    /// Thread outside, before a call: begins this, unless no call may begin any more. Returns whether it does.
+    pub(crate) fn begin_call(&self, what: Activity) -> bool {
+        let raised = |counts| (counts & NO_CALLS == 0).then_some(counts + what as u64);
+        let counts = &self.counts;
+        // SeqCst, both: I1, and E6 (`ending.rs`).
+        let begun = counts.fetch_update(Ordering::SeqCst, Ordering::SeqCst, raised);
+        begun.is_ok()
+    }
+
+    /// No call of a thread outside begins any more.
+    pub(crate) fn take_no_calls(&self) {
+        // SeqCst: E6.
+        self.counts.fetch_or(NO_CALLS, Ordering::SeqCst);
+    }
+
+    /// The end of [`begin`](Self::begin), or of [`begin_call`](Self::begin_call).
     pub(crate) fn end(&self, what: Activity) {
         // SeqCst: I1.
         self.counts.fetch_sub(what as u64, Ordering::SeqCst);

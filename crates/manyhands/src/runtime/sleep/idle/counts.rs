@@ -17,7 +17,8 @@ pub(crate) struct ThreadCounts {
     pub(crate) detected_blocked: usize,
 }
 
-/// What a thread begins and ends, with what that adds to the word, which has 16 bits for each.
+/// What a thread begins and ends, with what that adds to the word, which has 16 bits for each. At most 1,024 threads are external ones,
+/// so of theirs the highest stands for something else.
 #[derive(Debug, Clone, Copy)]
 #[repr(u64)]
 pub(crate) enum Activity {
@@ -33,8 +34,11 @@ pub(crate) enum Activity {
 
 /// How many threads are at it, by the word.
 pub(super) fn field(counts: u64, what: Activity) -> usize {
-    ((counts / what as u64) & 0xFFFF) as usize
+    (((counts & !NO_CALLS) / what as u64) & 0xFFFF) as usize
 }
+
+/// Set in the word: no call of a thread outside begins any more.
+pub(super) const NO_CALLS: u64 = 1 << 31;
 
 /// A flag of a thread that is counted: that the monitor detected it as blocked, or that it runs a short task.
 #[derive(Debug, Default)]
