@@ -376,6 +376,10 @@ impl<const TASKS: usize> waking::Pool for Pool<TASKS> {
         self.has_tasks()
     }
 
+    fn has_unowned_work(&self) -> bool {
+        self.has_tasks()
+    }
+
     fn unpark(&self, worker: usize, _: CallerNext) {
         self.places[worker].parker.unpark();
     }

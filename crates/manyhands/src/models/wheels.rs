@@ -158,6 +158,10 @@ impl Pool for Model {
         !self.queue.is_empty()
     }
 
+    fn has_unowned_work(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     fn unpark(&self, _: usize, _: waking::CallerNext) {
         self.worker.unpark();
     }

@@ -19,6 +19,10 @@ impl Pool for RuntimeInner {
         self.has_visible_work(None)
     }
 
+    fn has_unowned_work(&self) -> bool {
+        self.has_waiting_tasks() || !self.unowned_forks.is_empty()
+    }
+
     fn unpark(&self, worker: usize, next: CallerNext) {
         if process::is_forked() {
             // The worker is a thread of the parent, which is not to be moved from here.
@@ -75,9 +79,6 @@ impl RuntimeInner {
                 // The woken one is counted as running already.
                 Some(self.idle.running().saturating_sub(1) + usize::from(is_outside))
             }
-            // The woken one takes its place, but not its processor: rather one that is taken by another thread of the pool,
-            // which it relieves.
-            CallerNext::HasLeft => Some(0),
             CallerNext::Leaves => None,
         }
     }
@@ -145,15 +146,15 @@ mod tests {
     use crate::Runtime;
 
     #[test]
-    fn a_thread_that_has_left_keeps_its_processor_however_many_threads_run() {
+    fn a_woken_worker_keeps_off_the_processors_of_those_that_run_and_of_who_wakes_it() {
         let runtime = Runtime::builder().workers(2).build().unwrap();
         let shared = runtime.shared();
         runtime.install(|| {
             let running = shared.idle.running();
             assert!(running > 0, "this thread is one of them");
-            let busy = [CallerNext::GoesOn, CallerNext::HasLeft, CallerNext::Leaves];
+            let busy = [CallerNext::GoesOn, CallerNext::Leaves];
             let busy = busy.map(|next| shared.busy_beside_woken(next));
-            assert_eq!(busy, [Some(running - 1), Some(0), None]);
+            assert_eq!(busy, [Some(running - 1), None]);
         });
         // This one has none of their places, but a processor.
         let busy = shared.busy_beside_woken(CallerNext::GoesOn).unwrap();

@@ -13,8 +13,8 @@
 //! `claim`, which raises `awake` if the limit allows and takes one bit, and unparks the owner of the bit. The
 //! thread that takes a bit owns the wake, so no worker is woken twice for one claim.
 //!
-//! Each thread that gives room back checks whether another thread wants it. An external thread that leaves and a
-//! waiter that falls asleep look for work (`waking::use_room`). So does a waker that raised the count for one
+//! Each thread that gives room back checks whether another thread wants it. A waiter that falls asleep looks for work
+//! (`waking::use_room`), and an external thread that leaves for work without an owner (`waking::leave_external`). So does a waker that raised the count for one
 //! certain worker and took the raise back. A waker that claimed any worker, and took the raise back because it got
 //! none, looks for sleepers (`lower_awake`).
 //!

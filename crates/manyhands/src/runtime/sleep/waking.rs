@@ -21,6 +21,9 @@ pub(crate) trait Pool {
     /// Whether a worker that looks for work now may find some.
     fn has_visible_work(&self) -> bool;
 
+    /// Whether some of that has no owner who does it if no worker comes.
+    fn has_unowned_work(&self) -> bool;
+
     /// Unparks a worker that was claimed.
     fn unpark(&self, worker: usize, next: CallerNext);
 
@@ -46,8 +49,6 @@ pub(crate) trait Pool {
 pub(crate) enum CallerNext {
     /// It goes on running, and needs its processor itself.
     GoesOn,
-    /// It has left the pool, and goes on with the program's code: it needs its processor, though its place is free.
-    HasLeft,
     /// It is about to sleep.
     Leaves,
 }
@@ -121,10 +122,13 @@ pub(crate) fn use_room(pool: &impl Pool, next: CallerNext) {
     }
 }
 
-/// External thread, which has counted as this: leaves the runtime.
+/// External thread, which has counted as this: leaves the runtime. It may call again at once, so no worker comes in its place for
+/// the calls of others.
 pub(crate) fn leave_external(pool: &impl Pool, counted_as: Activity) {
     pool.idle().end(counted_as);
-    use_room(pool, CallerNext::HasLeft);
+    if pool.idle().has_room() && pool.has_unowned_work() {
+        wake_if_nobody_searches(pool, CallerNext::GoesOn);
+    }
     // E2.
     pool.look_for_end();
 }

@@ -1,42 +1,63 @@
 //! Unit tests of `waking.rs`: what workers do where one more runs than may, and which alerts the monitor.
 
-use super::{Activity, CallerNext, Next, Pool, Slept, Worker, next, sleep, wake_for_task};
+use super::{
+    Activity, CallerNext, Next, Pool, Slept, Worker, leave_external, next, sleep, use_room,
+    wake_for_task,
+};
 use crate::job::RunPermit;
 use crate::runtime::{Claim, CountedFlag, Idle, StealGrace};
 use std::cell::Cell;
 
-/// Nothing is visible, and nobody has to be unparked.
-struct Place(Idle, Cell<u32>);
+/// Nobody has to be unparked.
+struct Place {
+    idle: Idle,
+    alerts: Cell<u32>,
+    starts: Cell<u32>,
+    /// What is visible: nothing at first.
+    has_visible_work: Cell<bool>,
+    has_unowned_work: Cell<bool>,
+}
 
 impl Place {
     fn new(workers: usize, threads: usize) -> Self {
-        Self(Idle::new(workers, threads), Cell::new(0))
+        Self {
+            idle: Idle::new(workers, threads),
+            alerts: Cell::new(0),
+            starts: Cell::new(0),
+            has_visible_work: Cell::new(false),
+            has_unowned_work: Cell::new(false),
+        }
     }
 
     fn alerts(&self) -> u32 {
-        self.1.get()
+        self.alerts.get()
     }
 }
 
 impl Pool for Place {
     fn idle(&self) -> &Idle {
-        &self.0
+        &self.idle
     }
 
     fn has_visible_work(&self) -> bool {
-        false
+        self.has_visible_work.get()
+    }
+
+    fn has_unowned_work(&self) -> bool {
+        self.has_unowned_work.get()
     }
 
     fn unpark(&self, _worker: usize, _next: CallerNext) {}
 
     fn start(&self, _worker: usize) -> bool {
+        self.starts.set(self.starts.get() + 1);
         true
     }
 
     fn arm_monitor(&self) {}
 
     fn alert_monitor(&self) {
-        self.1.set(self.1.get() + 1);
+        self.alerts.set(self.alerts.get() + 1);
     }
 
     fn rouse_monitor(&self) {}
@@ -123,7 +144,7 @@ impl Worker for Laborer<'_> {
     fn park(&mut self) {
         self.parks += 1;
         if let Some(pool) = self.sockets {
-            pool.0.call_for_short_task();
+            pool.idle.call_for_short_task();
         }
     }
 
@@ -137,15 +158,15 @@ impl Worker for Laborer<'_> {
 #[test]
 fn who_has_ended_a_long_task_goes_on_and_who_was_woken_for_a_short_one_runs_that() {
     let pool = Place::new(1, 3);
-    assert_eq!(pool.0.claim(), Some(Claim::Unstarted(0)));
+    assert_eq!(pool.idle.claim(), Some(Claim::Unstarted(0)));
     let mut first = Laborer::new();
     assert!(matches!(
         next(&pool, 0, &mut first, RunPermit::new()),
         Next::FoundWork(())
     ));
     // What it has run wakes a task, for which another is claimed, which has not looked yet.
-    pool.0.set_extra_for_short_tasks(1);
-    assert_eq!(pool.0.claim_for_short_task(), Some(Claim::Unstarted(1)));
+    pool.idle.set_extra_for_short_tasks(1);
+    assert_eq!(pool.idle.claim_for_short_task(), Some(Claim::Unstarted(1)));
     assert!(matches!(
         next(&pool, 0, &mut first, RunPermit::new()),
         Next::FoundWork(())
@@ -155,12 +176,12 @@ fn who_has_ended_a_long_task_goes_on_and_who_was_woken_for_a_short_one_runs_that
         next(&pool, 1, &mut second, RunPermit::new()),
         Next::FoundShort(())
     ));
-    pool.0.in_short_tasks.unmark(&second.in_short_task);
+    pool.idle.in_short_tasks.unmark(&second.in_short_task);
     assert!(matches!(
         next(&pool, 1, &mut second, RunPermit::new()),
         Next::FoundShort(())
     ));
-    pool.0.in_short_tasks.unmark(&second.in_short_task);
+    pool.idle.in_short_tasks.unmark(&second.in_short_task);
     assert!(matches!(
         next(&pool, 0, &mut first, RunPermit::new()),
         Next::FoundWork(())
@@ -170,19 +191,19 @@ fn who_has_ended_a_long_task_goes_on_and_who_was_woken_for_a_short_one_runs_that
 #[test]
 fn who_has_ended_a_task_makes_room_where_more_run_than_may_even_for_short_ones() {
     let pool = Place::new(1, 3);
-    assert_eq!(pool.0.claim(), Some(Claim::Unstarted(0)));
+    assert_eq!(pool.idle.claim(), Some(Claim::Unstarted(0)));
     let mut worker = Laborer::new();
     assert!(matches!(
         next(&pool, 0, &mut worker, RunPermit::new()),
         Next::FoundWork(())
     ));
-    pool.0.set_extra_for_short_tasks(1);
-    pool.0.begin(Activity::ExternalThread);
+    pool.idle.set_extra_for_short_tasks(1);
+    pool.idle.begin(Activity::ExternalThread);
     assert!(matches!(
         next(&pool, 0, &mut worker, RunPermit::new()),
         Next::FoundWork(())
     ));
-    pool.0.begin(Activity::ExternalThread);
+    pool.idle.begin(Activity::ExternalThread);
     assert!(matches!(
         next(&pool, 0, &mut worker, RunPermit::new()),
         Next::FoundShort(())
@@ -192,9 +213,9 @@ fn who_has_ended_a_task_makes_room_where_more_run_than_may_even_for_short_ones()
 #[test]
 fn who_is_woken_by_a_socket_beside_a_full_pool_runs_what_that_has_woken() {
     let pool = Place::new(1, 3);
-    pool.0.begin(Activity::ExternalThread);
-    pool.0.set_extra_for_short_tasks(1);
-    assert_eq!(pool.0.claim_for_short_task(), Some(Claim::Unstarted(0)));
+    pool.idle.begin(Activity::ExternalThread);
+    pool.idle.set_extra_for_short_tasks(1);
+    assert_eq!(pool.idle.claim_for_short_task(), Some(Claim::Unstarted(0)));
     let mut watcher = Laborer {
         sockets: Some(&pool),
         ..Laborer::new()
@@ -210,10 +231,45 @@ fn who_is_woken_by_a_socket_beside_a_full_pool_runs_what_that_has_woken() {
 fn a_short_task_for_which_no_thread_may_be_woken_alerts_the_monitor() {
     let pool = Place::new(1, 3);
     wake_for_task(&pool, true);
-    assert_eq!((pool.0.running(), pool.alerts()), (1, 0), "there was room");
+    assert_eq!(
+        (pool.idle.running(), pool.alerts()),
+        (1, 0),
+        "there was room"
+    );
     wake_for_task(&pool, true);
-    assert_eq!((pool.0.running(), pool.alerts()), (1, 1));
-    pool.0.set_extra_for_short_tasks(1);
+    assert_eq!((pool.idle.running(), pool.alerts()), (1, 1));
+    pool.idle.set_extra_for_short_tasks(1);
     wake_for_task(&pool, true);
-    assert_eq!((pool.0.running(), pool.alerts()), (2, 1), "one was woken");
+    assert_eq!(
+        (pool.idle.running(), pool.alerts()),
+        (2, 1),
+        "one was woken"
+    );
+}
+
+#[test]
+fn a_place_that_is_free_goes_to_any_work_but_that_of_a_thread_outside_only_to_work_without_an_owner()
+ {
+    let leaves_outside = |pool: &Place| {
+        pool.idle.begin(Activity::ExternalThread);
+        leave_external(pool, Activity::ExternalThread);
+    };
+    let has_room: [(fn(&Place), bool); 2] = [
+        (|pool| use_room(pool, CallerNext::GoesOn), true),
+        (leaves_outside, false),
+    ];
+    for (has_place, takes_owned) in has_room {
+        for (visible, unowned) in [(false, false), (true, false), (true, true)] {
+            let pool = Place::new(1, 1);
+            pool.has_visible_work.set(visible);
+            pool.has_unowned_work.set(unowned);
+            has_place(&pool);
+            let starts = u32::from(visible && takes_owned || unowned);
+            assert_eq!(
+                pool.starts.get(),
+                starts,
+                "{takes_owned} {visible} {unowned}"
+            );
+        }
+    }
 }
