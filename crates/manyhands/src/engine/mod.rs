@@ -125,12 +125,16 @@ impl SharingPlan<'_> {
         spent: u64,
         (left, rate): (u64, Rate),
     ) -> bool {
-        // If it ran nearly all items lately, it is a loop like others.
-        let may_end = self.until != Until::End && !site.searches_whole();
+        let may_end = self.may_end(site);
         let work = if may_end { spent } else { left };
         (!may_end || cost::is_long_search(spent, series::since_last_end))
             && (!self.merges_items || cost::outweighs_merging(work, rate))
             && pays_to_share(left)
+    }
+
+    /// Whether a call of this site may end at any item. If it ran nearly all of them lately, it is a loop like others.
+    fn may_end(&self, site: &CallSiteProfile) -> bool {
+        self.until != Until::End && !site.searches_whole()
     }
 
     /// A call of this site, or the rest of one, has run so many of `all` items.
@@ -327,9 +331,10 @@ fn drive_long<O: LoopObserver>(
             } else {
                 RunsAlone::TooShort
             };
-            // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
-            let counts = because == RunsAlone::SharingHurt
-                && plan.is_better_shared(site, u64::MAX, (expected, known));
+            // It counts as a thread that runs, so that helpers of other calls leave it a processor, unless it is short beside that.
+            let counts = because != RunsAlone::OneAllowed
+                && !plan.may_end(site)
+                && cost::may_pay(expected, series::since_last_end);
             let _running = counts.then(current::enter_as_running);
             drive_alone(rest, runner, plan, (site, observer), because);
         });

@@ -76,6 +76,28 @@ fn a_long_call_that_runs_alone_because_sharing_hurt_counts_as_a_thread_that_runs
     assert_eq!(counts_alone::<2>(1, None), [1_000, 0], "it is short");
 }
 
+/// How many items of a call are run by a thread that counts as running. They are known to take so long.
+fn items_of_runners<const SITE: u32>(nanos: u64, until: Until) -> usize {
+    let site = CallSiteProfile::of(key_of::<Numbers, Counting<SITE>>());
+    site.learn(clock::ticks_in(nanos) << 10);
+    let mut plan = plan(None);
+    // It would not pay to merge what several runners make of such items.
+    plan.sharing.merges_items = true;
+    plan.sharing.until = until;
+    let mut counting = Counting::<SITE>::default();
+    drive(&Numbers(ITEMS), &mut counting, &plan);
+    assert_eq!(counting.items.into_inner(), 1_000);
+    counting.of_runners.into_inner()
+}
+
+#[test]
+fn a_call_that_might_be_shared_counts_as_a_thread_that_runs_unless_it_may_end_at_any_item() {
+    assert_eq!(items_of_runners::<5>(50, Until::End), 1_000);
+    // Others may join these two later.
+    assert!(items_of_runners::<6>(50, Until::First) < 1_000);
+    assert!(items_of_runners::<7>(1, Until::End) < 1_000, "it is short");
+}
+
 #[test]
 fn a_call_that_was_interrupted_raises_the_cost_of_an_item_by_little() {
     let site = CallSiteProfile::of(0x7000);

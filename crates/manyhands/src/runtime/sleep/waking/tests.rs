@@ -250,25 +250,22 @@ fn a_short_task_for_which_no_thread_may_be_woken_alerts_the_monitor() {
 #[test]
 fn a_place_that_is_free_goes_to_any_work_but_that_of_a_thread_outside_only_to_work_without_an_owner()
  {
-    let leaves_outside = |pool: &Place| {
-        pool.idle.begin(Activity::ExternalThread);
-        leave_external(pool, Activity::ExternalThread);
-    };
-    let has_room: [(fn(&Place), bool); 2] = [
-        (|pool| use_room(pool, CallerNext::GoesOn), true),
-        (leaves_outside, false),
-    ];
-    for (has_place, takes_owned) in has_room {
+    for is_of_outside in [false, true] {
         for (visible, unowned) in [(false, false), (true, false), (true, true)] {
             let pool = Place::new(1, 1);
             pool.has_visible_work.set(visible);
             pool.has_unowned_work.set(unowned);
-            has_place(&pool);
-            let starts = u32::from(visible && takes_owned || unowned);
+            if is_of_outside {
+                pool.idle.begin(Activity::ExternalThread);
+                leave_external(&pool, Activity::ExternalThread);
+            } else {
+                use_room(&pool, CallerNext::GoesOn);
+            }
+            let is_taken = if is_of_outside { unowned } else { visible };
             assert_eq!(
                 pool.starts.get(),
-                starts,
-                "{takes_owned} {visible} {unowned}"
+                u32::from(is_taken),
+                "{visible} {unowned}"
             );
         }
     }
