@@ -98,9 +98,8 @@ impl<T> Receiver<T> {
     /// the thread.
     ///
     /// # Cancellation
-    /// Dropping the future before it is ready takes no item.
-    /// One that is kept without being polled may hold up an item: another receiver gets what this one was woken for only when
-    /// it is dropped.
+    /// Dropping the future before it is ready takes no item. One that is kept without being polled may hold up an item:
+    /// another receiver gets what this one was woken for only when it is dropped.
     ///
     /// # Errors
     /// [`RecvError`] when the channel is closed and every item has been received.

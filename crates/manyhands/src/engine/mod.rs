@@ -331,7 +331,8 @@ fn drive_long<O: LoopObserver>(
             } else {
                 RunsAlone::TooShort
             };
-            // It counts as a thread that runs, so that helpers of other calls leave it a processor, unless it is short beside that.
+            // Helpers of other calls leave this one a processor only if it counts as a thread that runs. Too short a call, or a search
+            // that may be over at once, is not worth that.
             let counts = because != RunsAlone::OneAllowed
                 && !plan.may_end(site)
                 && cost::may_pay(expected, series::since_last_end);

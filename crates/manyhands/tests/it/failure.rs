@@ -434,8 +434,8 @@ fn a_panic_beside_the_bodies_comes_out_with_theirs() {
             &|| drop(query().try_map(with_bomb())),
             &|| drop(source().into_par_query().runtime(runtime).try_map(fails)),
             &|| {
-                let (fails, bomb) = (with_bomb(), ());
-                let body = move |n| std::future::ready((fails(n), bomb).0);
+                let fails = with_bomb();
+                let body = move |n| std::future::ready(fails(n));
                 drop(task::block_on(parallel::try_for_each_async(0..1, body)));
             },
         ];

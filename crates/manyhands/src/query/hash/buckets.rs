@@ -46,8 +46,8 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
         let secret = self.secret.clone();
         let hash = secret.hash_one(&key);
         let is_same = |first: &(K, V)| first.0 == key;
-        let hash_of = |first: &(K, V)| secret.hash_one(&first.0);
-        match self.firsts.entry(hash, is_same, hash_of) {
+        let rehash = |first: &(K, V)| secret.hash_one(&first.0);
+        match self.firsts.entry(hash, is_same, rehash) {
             Entry::Vacant(entry) => {
                 entry.insert((key, value));
             }

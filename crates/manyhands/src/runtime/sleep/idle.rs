@@ -14,9 +14,9 @@
 //! thread that takes a bit owns the wake, so no worker is woken twice for one claim.
 //!
 //! Each thread that gives room back checks whether another thread wants it. A waiter that falls asleep looks for work
-//! (`waking::use_room`), and an external thread that leaves for work without an owner (`waking::leave_external`). So does a waker that raised the count for one
-//! certain worker and took the raise back. A waker that claimed any worker, and took the raise back because it got
-//! none, looks for sleepers (`lower_awake`).
+//! (`waking::use_room`), and so does a waker that raised the count for one certain worker and took the raise back. An
+//! external thread that leaves looks for work without an owner only (`waking::leave_external`). A waker that claimed any
+//! worker, and took the raise back because it got none, looks for sleepers (`lower_awake`).
 //!
 //! The monitor sets a flag for a thread that it detects as blocked, and counts it like a thread that declared it.
 //! It raises the count before it sets the flag. The thread that clears the flag lowers the count afterwards. So the
