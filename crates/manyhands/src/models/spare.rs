@@ -9,7 +9,7 @@
 use super::pool::{Pool, Sleeps, Starts};
 use super::{beside, check, check_deeper};
 use crate::runtime::sleep::idle::{Activity, Claim, CountedFlag};
-use crate::runtime::sleep::waking::{self, CallerNext};
+use crate::runtime::sleep::waking;
 use loom::sync::Arc;
 use loom::thread;
 
@@ -100,7 +100,7 @@ fn a_task_is_run_when_its_blocked_worker_is_found_and_goes_on_meanwhile() {
             let (pool, mark) = (Arc::clone(&pool), Arc::clone(&mark));
             move || {
                 pool.idle.detected_blocked.mark(&mark);
-                waking::use_room(&*pool, CallerNext::GoesOn);
+                waking::use_room(&*pool);
             }
         });
         let pusher = beside(&pool, |pool| pool.inject(0));

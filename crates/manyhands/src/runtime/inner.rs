@@ -150,7 +150,7 @@ impl RuntimeInner {
     /// Wakes a worker for new work, unless one is already looking. Where as many run as may, the monitor
     /// must look whether they do.
     pub(crate) fn wake_if_nobody_searches(&self) {
-        waking::wake_if_nobody_searches(self, CallerNext::GoesOn);
+        waking::wake_if_nobody_searches(self);
     }
 
     /// Wakes a worker, or starts one, if one more may run. Returns whether one is coming.

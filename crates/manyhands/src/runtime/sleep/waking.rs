@@ -55,11 +55,11 @@ pub(crate) enum CallerNext {
 
 /// Wakes a worker for new work, unless one is already searching. If no more may run, alerts the monitor, which checks
 /// whether the running threads are blocked.
-pub(crate) fn wake_if_nobody_searches(pool: &impl Pool, next: CallerNext) {
+pub(crate) fn wake_if_nobody_searches(pool: &impl Pool) {
     if !pool.idle().has_room() {
         pool.alert_monitor();
     } else if !pool.idle().is_anyone_searching() {
-        wake(pool, pool.idle().claim(), next);
+        wake(pool, pool.idle().claim(), CallerNext::GoesOn);
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn wake_for_task(pool: &impl Pool, is_short: bool) {
             pool.alert_monitor();
         }
     } else {
-        wake_if_nobody_searches(pool, CallerNext::GoesOn);
+        wake_if_nobody_searches(pool);
     }
 }
 
@@ -110,15 +110,15 @@ pub(crate) fn wake_worker(pool: &impl Pool, worker: usize) {
         WorkerClaim::Awake => {}
         WorkerClaim::AwakeAfterRaise => {
             pool.look_for_end();
-            use_room(pool, CallerNext::GoesOn);
+            use_room(pool);
         }
     }
 }
 
 /// After room has become free: wakes a worker if work is visible.
-pub(crate) fn use_room(pool: &impl Pool, next: CallerNext) {
+pub(crate) fn use_room(pool: &impl Pool) {
     if pool.idle().has_room() && pool.has_visible_work() {
-        wake_if_nobody_searches(pool, next);
+        wake_if_nobody_searches(pool);
     }
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn use_room(pool: &impl Pool, next: CallerNext) {
 pub(crate) fn leave_external(pool: &impl Pool, counted_as: Activity) {
     pool.idle().end(counted_as);
     if pool.idle().has_room() && pool.has_unowned_work() {
-        wake_if_nobody_searches(pool, CallerNext::GoesOn);
+        wake_if_nobody_searches(pool);
     }
     // E2.
     pool.look_for_end();
@@ -208,7 +208,7 @@ pub(crate) fn queue_outside<T: Linked>(
 #[inline]
 pub(crate) fn leave_rest(pool: &impl Pool, is_more_left: bool) {
     if is_more_left {
-        wake_if_nobody_searches(pool, CallerNext::GoesOn);
+        wake_if_nobody_searches(pool);
     }
 }
 
@@ -337,7 +337,7 @@ pub(crate) fn next<W: Worker>(
             if worker.has_more() {
                 // There is more than one task. While this worker searched, wakers relied on it and woke no other.
                 // I1: a waker that still saw it search had pushed before, hence before this look.
-                wake_if_nobody_searches(pool, CallerNext::GoesOn);
+                wake_if_nobody_searches(pool);
             }
             return Next::Searched(found);
         }
@@ -406,7 +406,7 @@ pub(crate) fn vacate(pool: &impl Pool, worker: usize) {
     // It advances the worker's wheel from now on, in which timers may wait.
     pool.rouse_monitor();
     // A waker may have seen neither a sleeper nor a vacant slot.
-    use_room(pool, CallerNext::GoesOn);
+    use_room(pool);
 }
 
 #[cfg(all(test, not(loom)))]

@@ -15,7 +15,7 @@
 
 use crate::runtime::policy::{GIVEN_UP_AFTER, STALLED_AFTER, TRIES_APART, TRIES_BEFORE_HELPING};
 use crate::runtime::worker::refused_list::RefusedList;
-use crate::runtime::{CallerNext, Pool, RuntimeInner, Stall, WorkerSlot, current, waking};
+use crate::runtime::{Pool, RuntimeInner, Stall, WorkerSlot, current, waking};
 use crate::sync::atomic::AtomicBool;
 use crate::sync::{Mutex, Parker, global};
 use std::sync::{Arc, Weak};
@@ -43,7 +43,7 @@ impl RuntimeInner {
             self.arm_monitor();
         }
         if !self.has_monitor() {
-            waking::use_room(self, CallerNext::GoesOn);
+            waking::use_room(self);
         } else if self.lacks_thread() {
             // The monitor tries.
             self.list();

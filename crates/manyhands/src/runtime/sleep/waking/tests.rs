@@ -259,7 +259,7 @@ fn a_place_that_is_free_goes_to_any_work_but_that_of_a_thread_outside_only_to_wo
                 pool.idle.begin(Activity::ExternalThread);
                 leave_external(&pool, Activity::ExternalThread);
             } else {
-                use_room(&pool, CallerNext::GoesOn);
+                use_room(&pool);
             }
             let is_taken = if is_of_outside { unowned } else { visible };
             assert_eq!(
