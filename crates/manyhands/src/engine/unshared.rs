@@ -30,6 +30,7 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Backoff, process};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
+use std::ops::Deref;
 use std::panic::resume_unwind;
 use std::ptr;
 use std::sync::Arc;
@@ -177,28 +178,41 @@ impl<'a, L: AnyLoop + 'a, O: LoopObserver> Frame<'a, L, O> {
         }
     }
 
-    /// The fork, if the call was opened. Its caller has left it, or failed to claim positions.
-    fn opened(&self) -> Option<&Fork<'a, O>> {
-        if self.call.end() == self.end {
-            return None;
-        }
-        if process::is_forked() {
-            abort(process::FORKED);
-        }
-        // SAFETY: nobody writes to the place after the fork was passed on, but inside the fork.
-        let fork = unsafe { &*self.fork.get() };
-        // SAFETY: written before the end was lowered.
-        Some(unsafe { fork.assume_init_ref() })
+    /// The fork, if the call was opened. Its caller has left it, or failed to claim positions, and asks once.
+    #[inline]
+    fn opened(&self) -> Option<Opened<'_, 'a, O>> {
+        (self.call.end() != self.end).then(|| Opened::new(&self.fork))
     }
 }
 
-impl<L, O> Drop for Frame<'_, L, O> {
-    #[inline]
-    fn drop(&mut self) {
-        if self.call.end() != self.end {
-            // SAFETY: it was opened, so the fork is there; the thread that ran it has done with it.
-            unsafe { self.fork.get_mut().assume_init_drop() };
+/// The fork of a call that was opened, for its caller. Dropped with this, when the thread that ran it has done with it.
+struct Opened<'f, 'a, O>(&'f UnsafeCell<MaybeUninit<Fork<'a, O>>>);
+
+impl<'f, 'a, O> Opened<'f, 'a, O> {
+    #[cold]
+    fn new(fork: &'f UnsafeCell<MaybeUninit<Fork<'a, O>>>) -> Self {
+        if process::is_forked() {
+            abort(process::FORKED);
         }
+        Self(fork)
+    }
+}
+
+impl<'a, O> Deref for Opened<'_, 'a, O> {
+    type Target = Fork<'a, O>;
+
+    fn deref(&self) -> &Fork<'a, O> {
+        // SAFETY: nobody writes to the place after the fork was passed on, but inside the fork.
+        let fork = unsafe { &*self.0.get() };
+        // SAFETY: written before the end was lowered.
+        unsafe { fork.assume_init_ref() }
+    }
+}
+
+impl<O> Drop for Opened<'_, '_, O> {
+    fn drop(&mut self) {
+        // SAFETY: it is there, as above; the thread that ran it has done with it, and the caller asks once.
+        unsafe { (*self.0.get()).assume_init_drop() };
     }
 }
 
