@@ -248,12 +248,17 @@ pub(crate) fn run_short<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
         observer,
     };
     let is_opened = match thread {
-        Some(thread) if len > 1 && degree != Some(1) => {
+        _ if len == 1 => {
+            // SAFETY: it is asked for once, here.
+            unsafe { runner.run(0, 1) };
+            false
+        }
+        Some(thread) if degree != Some(1) => {
             unshared::run(whole, len, (thread, number), &mut runner)
         }
         _ => {
             // SAFETY: each position is asked for once, here.
-            unsafe { runner.run(0, len) };
+            unsafe { run_whole(&mut runner, len) };
             false
         }
     };
@@ -265,6 +270,17 @@ pub(crate) fn run_short<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     if is_measured && !is_opened {
         learn_short(site, clock::ticks().saturating_sub(start), len);
     }
+}
+
+/// Runs a call that nobody may open.
+///
+/// # Safety
+/// As for [`Indexed::block`], of all positions.
+#[cold]
+#[inline(never)]
+unsafe fn run_whole(runner: &mut dyn BlockRunner, len: u64) {
+    // SAFETY: as promised by the caller.
+    unsafe { runner.run(0, len) };
 }
 
 /// Corrects the site's estimate if `len` items took more or less.

@@ -66,9 +66,9 @@ impl Model {
         model
     }
 
-    /// Owner: a call, with `inside` in the middle of its first item.
+    /// Owner: a call, with `inside` in the middle of its first item. The first item of the second call is its owner's from the start.
     fn call<const NUMBER: usize>(&self, inside: impl FnOnce()) {
-        let positions = (0, POSITIONS as u64);
+        let positions = (NUMBER as u64, POSITIONS as u64);
         let number = self.calls.next_number();
         // SAFETY: `open` takes it for what it is.
         let call =
@@ -77,7 +77,8 @@ impl Model {
         let _is_watched = unsafe { self.calls.enter(&call) };
         let mut inside = Some(inside);
         for position in 0..POSITIONS as u64 {
-            if self.calls.claim(&call, position, position + 1) == position {
+            let is_owned = position < positions.0;
+            if !is_owned && self.calls.claim(&call, position, position + 1) == position {
                 break;
             }
             self.frames[NUMBER].run(position..position + 1);

@@ -15,7 +15,7 @@
 //! `look` and `open_all`, and a monitor `CallWatch::end`. Calls nest: a body may begin another one, which ends first.
 //!
 //! # States of a call
-//! - *Private*: `end` is where the call ends. The owner claims positions by a store.
+//! - *Private*: `end` is where the call ends. The owner claims positions by a store; the first may be its from the start.
 //! - *Frozen*: `end` is 0. A monitor decides; an owner that wants to claim waits at the lock.
 //! - *Opened*: `end` is what the owner had claimed; the positions from there on belong to the fork. Final.
 //!
@@ -88,8 +88,8 @@ pub(crate) struct UnsharedCall<J, R> {
 type Open<J, R> = unsafe fn(*mut UnsharedCall<J, R>, u64, &R) -> *mut J;
 
 impl<J, R> UnsharedCall<J, R> {
-    /// The next call of a thread, inside of its innermost one, of the positions from `start` to `end`. It is not opened before
-    /// the tick `opens_at`.
+    /// The next call of a thread, inside of its innermost one, of the positions up to `end`. Those below `start` are the owner's
+    /// already. It is not opened before the tick `opens_at`.
     ///
     /// # Safety
     /// `open` may be called once with a pointer to this, while the call is entered, by another thread.
