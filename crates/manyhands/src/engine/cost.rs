@@ -119,14 +119,14 @@ pub(super) fn brief_block(cost: u64) -> u64 {
 
 /// How many items a caller that runs alone claims when it has run `done`. A call as short as was expected is over before the
 /// monitor looks. Until then the caller claims as many again, or many times as many where they were expected to take next to
-/// nothing: a claim takes as long as some of them, and the second is to end where an aligned vector does. Later it claims few
-/// beside those that are done, whatever they were expected to take.
+/// nothing: a claim takes as long as some of them. Later it claims few beside those that are done, whatever they were expected
+/// to take.
 #[inline]
 pub(super) fn next_claim(done: u64, block_max: u64, is_seen: impl FnOnce() -> bool) -> u64 {
     if is_seen() {
         return (1 + done / 4).min(block_max / 4).max(1);
     }
-    let times = if block_max < TINY_ITEMS { 1 } else { 31 };
+    let times = if block_max < TINY_ITEMS { 1 } else { 7 };
     (times * done).max(1).min(block_max)
 }
 
