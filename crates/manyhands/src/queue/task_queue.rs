@@ -53,6 +53,28 @@ pub(crate) struct Run<T> {
 }
 
 impl<T: Linked> Run<T> {
+    /// A task alone. Whoever makes a run has taken each of its tasks from a queue, and gives none of them back but with the run.
+    #[inline]
+    fn of(task: *mut T) -> Self {
+        Self {
+            first: task,
+            last: task,
+            len: 1,
+        }
+    }
+
+    /// Adds another task, the newest.
+    #[inline]
+    fn push(&mut self, task: *mut T) {
+        // SAFETY: every task of a run is valid, and only this thread has it.
+        let link = unsafe { T::link(self.last) };
+        // Relaxed: the push into a queue publishes it. The link of one that was just taken is mostly set already; not if the queue
+        // was empty in between.
+        link.store(task, Ordering::Relaxed);
+        self.last = task;
+        self.len += 1;
+    }
+
     /// The oldest task, and the others.
     #[inline]
     pub(crate) fn split_first(self) -> (Unqueued<T>, Option<Self>) {
@@ -83,21 +105,8 @@ impl<T: Linked> Run<T> {
             // Relaxed: `take` has read this very value with Acquire, except the last one, which is not followed.
             let next = link.load(Ordering::Relaxed);
             match part {
-                Some(run) => {
-                    // SAFETY: as above.
-                    let link = unsafe { T::link(run.last) };
-                    // Relaxed: only this thread has it; the push into a queue publishes it.
-                    link.store(task, Ordering::Relaxed);
-                    run.last = task;
-                    run.len += 1;
-                }
-                None => {
-                    *part = Some(Self {
-                        first: task,
-                        last: task,
-                        len: 1,
-                    });
-                }
+                Some(run) => run.push(task),
+                None => *part = Some(Self::of(task)),
             }
             task = next;
         }
@@ -188,20 +197,10 @@ impl<T: Linked> TaskQueue<T> {
             return None;
         }
         let run = self.take_front().map(|first| {
-            let mut run = Run {
-                first,
-                last: first,
-                len: 1,
-            };
+            let mut run = Run::of(first);
             while run.len < max {
                 let Some(task) = self.take_front() else { break };
-                // SAFETY: taken, so it is valid and only this thread has it.
-                let link = unsafe { T::link(run.last) };
-                // Relaxed: only this thread has it. Mostly the link is set already; not if the queue was empty in
-                // between.
-                link.store(task, Ordering::Relaxed);
-                run.last = task;
-                run.len += 1;
+                run.push(task);
             }
             run
         });
