@@ -86,7 +86,8 @@ impl Job {
     /// A job of this kind.
     #[inline(always)]
     pub(crate) fn new(kind: &'static JobKind) -> Self {
-        Self::of_kind_at(kind)
+        // SAFETY: a `JobKind` is its own beginning.
+        unsafe { Self::with_more(kind) }
     }
 
     /// A job whose kind is the beginning of `kind`, so that the rest of `kind` can be reached from
@@ -96,13 +97,8 @@ impl Job {
     /// A `K` begins with a [`JobKind`].
     #[inline(always)]
     pub(crate) unsafe fn with_more<K>(kind: &'static K) -> Self {
-        Self::of_kind_at(ptr::from_ref(kind).cast())
-    }
-
-    #[inline(always)]
-    fn of_kind_at(kind: *const JobKind) -> Self {
         Self {
-            kind,
+            kind: ptr::from_ref(kind).cast(),
             link: AtomicPtr::new(ptr::null_mut()),
         }
     }
