@@ -10,9 +10,7 @@
 use crate::job::{Action, Job, RunPermit};
 use crate::queue::Unqueued;
 use crate::runtime::current::WorkerGuard;
-use crate::runtime::{
-    Clock, Ends, FoundWork, OccupiedSlot, RuntimeInner, Settings, ending, run_loop,
-};
+use crate::runtime::{Clock, Ends, FoundWork, RuntimeInner, Settings, ending, run_loop};
 
 use crate::sync::atomic::AtomicU64;
 use crate::timer::Moment;
@@ -20,9 +18,10 @@ use std::sync::Arc;
 
 /// A simulated runtime, current on the calling thread.
 pub(crate) struct Simulator {
+    /// The calling thread. Its end, which is before that of `shared`, drops the tasks that are bound to it and were never polled:
+    /// they are in no registry.
+    worker: WorkerGuard,
     shared: Arc<RuntimeInner>,
-    slot: &'static OccupiedSlot,
-    worker: Option<WorkerGuard>,
     /// Tasks that could run now; only the simulator has them.
     runnable: Vec<Unqueued<Job>>,
     random: u64,
@@ -49,8 +48,7 @@ impl Simulator {
         let worker = unsafe { WorkerGuard::begin(Arc::clone(&shared), slot) };
         Self {
             shared,
-            slot: worker.slot,
-            worker: Some(worker),
+            worker,
             runnable: Vec::new(),
             random: seed,
         }
@@ -70,19 +68,19 @@ impl Simulator {
             return Turn::Main;
         }
         let job = self.runnable.swap_remove(chosen);
-        run_loop::perform(self.slot, FoundWork::Job(job), RunPermit::new());
+        run_loop::perform(self.worker.slot, FoundWork::Job(job), RunPermit::new());
         Turn::Other
     }
 
     fn go_to_next_timer(&self) -> Turn {
-        let due = self.slot.timers.next_due();
+        let due = self.worker.slot.timers.next_due();
         // The last moment never comes.
         if due >= Moment::LAST.tick_due() {
             return Turn::Nothing;
         }
         let now = self.shared.clock.now();
         self.shared.clock.set(now.max(Moment::at_tick(due)));
-        self.slot.timers.fire(due);
+        self.worker.slot.timers.fire(due);
         Turn::Other
     }
 
@@ -94,7 +92,7 @@ impl Simulator {
     /// Takes the queued tasks, the oldest first. All of them, also while another thread counts them: a queue that looks empty
     /// is a deadlock.
     fn collect(&mut self) {
-        let own = [&self.slot.tasks, &self.slot.local];
+        let own = [&self.worker.slot.tasks, &self.worker.slot.local];
         let queues = own.into_iter().chain(self.shared.queues_outside());
         queues.for_each(|queue| {
             while let Some(job) = queue.take_first() {
@@ -121,11 +119,10 @@ impl Drop for Simulator {
         }
         ending::begin_to_close(&*self.shared);
         while self.shared.registry.registered() > 0 {
-            self.shared.discard(&self.slot.local, RunPermit::new());
+            self.shared
+                .discard(&self.worker.slot.local, RunPermit::new());
             self.shared.discard_queued(RunPermit::new());
         }
         self.shared.close(None);
-        // Drops the tasks that are bound to this thread and were never polled: they are in no registry.
-        self.worker = None;
     }
 }
