@@ -44,8 +44,8 @@ pub(crate) struct RuntimeInner {
     pub(crate) registry: &'static TaskRegistry,
     /// Slots of workers, by worker, then of external threads, by place.
     slots: Box<[AtomicPtr<WorkerSlot>]>,
-    /// One bit an external thread place, set while it is taken.
-    external_threads: [AtomicU64; EXTERNAL_THREADS_MAX / 64],
+    /// One bit an external thread place, set while it is free.
+    external_free: [AtomicU64; EXTERNAL_THREADS_MAX / 64],
     /// External thread places ever taken, counted from the first.
     external_end: AtomicUsize,
     /// How long a woken worker takes to run, in ticks, smoothed. Every woken worker writes it.
@@ -105,7 +105,7 @@ impl RuntimeInner {
             priority_queues: PriorityQueues::new(workers),
             registry: lasting.open(this.as_ptr().cast()),
             slots: slots.map(no_slot).collect(),
-            external_threads: [const { AtomicU64::new(0) }; EXTERNAL_THREADS_MAX / 64],
+            external_free: [const { AtomicU64::new(u64::MAX) }; EXTERNAL_THREADS_MAX / 64],
             external_end: AtomicUsize::new(0),
             wake_latency: Padded(AtomicU64::new(clock::ticks_in(WAKE_NANOS_FIRST))),
             blocking_kind: AtomicPtr::new(ptr::null_mut()),

@@ -5,6 +5,7 @@
 //! Unsafe: slots are kept as pointers to leaked memory, and a slot keeps its runtime as a pointer.
 
 use crate::runtime::inner::EXTERNAL_THREADS_MAX;
+use crate::runtime::sleep::idle::take_lowest;
 use crate::runtime::{Claim, OccupiedSlot, RuntimeInner, WorkerSlot};
 use crate::sync::atomic::Ordering;
 use std::ptr;
@@ -44,34 +45,25 @@ impl RuntimeInner {
 
     /// Takes an external thread place, with its slot.
     pub(crate) fn take_external_slot(&self) -> Option<(usize, &'static WorkerSlot)> {
-        for (index, word) in self.external_threads.iter().enumerate() {
-            let one_more = |taken: u64| (taken != u64::MAX).then(|| taken | (taken + 1));
-            // Acquire: pairs with the Release of the external thread that left; its slot's cells are ours now. Relaxed: tried again.
-            let taken = word.fetch_update(Ordering::Acquire, Ordering::Relaxed, one_more);
-            if let Ok(before) = taken {
-                let free = before.trailing_ones();
-                let place = index * 64 + free as usize;
-                let slot = self.slot_for(self.settings.threads_max + place);
-                if slot.is_none() {
-                    // There may be slots again later. Release: as where it is given back.
-                    word.fetch_and(!(1 << free), Ordering::Release);
-                }
-                return slot.map(|slot| (place, slot));
-            }
+        let place = take_lowest(&self.external_free)?;
+        let slot = self.slot_for(self.settings.threads_max + place);
+        if slot.is_none() {
+            // There may be slots again later. Release: as where it is given back.
+            self.external_free[place / 64].fetch_or(1 << (place % 64), Ordering::Release);
         }
-        None
+        slot.map(|slot| (place, slot))
     }
 
     /// Whether half of the external thread places are taken, or were a moment ago: the lowest are taken first.
     pub(crate) fn has_many_externals(&self) -> bool {
         // Relaxed: advice.
-        self.external_threads[EXTERNAL_THREADS_MAX / 64 / 2].load(Ordering::Relaxed) != 0
+        self.external_free[EXTERNAL_THREADS_MAX / 64 / 2].load(Ordering::Relaxed) != u64::MAX
     }
 
     /// Leaves an external thread place.
     pub(crate) fn give_external_slot_back(&self, place: usize) {
-        // Release: pairs with the Acquire in `take_external_slot`.
-        self.external_threads[place / 64].fetch_and(!(1 << (place % 64)), Ordering::Release);
+        // Release: pairs with the Acquire of `take_lowest`; the cells of its slot are those of who takes it.
+        self.external_free[place / 64].fetch_or(1 << (place % 64), Ordering::Release);
     }
 
     pub(in crate::runtime) fn slot_at(&self, index: usize) -> Option<&'static WorkerSlot> {

@@ -405,7 +405,7 @@ fn is_any_set(words: &[AtomicU64]) -> bool {
 }
 
 /// Clears the lowest bit that is set, and returns its number. The thread that clears a bit owns it.
-fn take_lowest(words: &[AtomicU64]) -> Option<usize> {
+pub(in crate::runtime) fn take_lowest(words: &[AtomicU64]) -> Option<usize> {
     let others = |bits: u64| (bits != 0).then(|| bits & (bits - 1));
     words.iter().enumerate().find_map(|(index, word)| {
         // SeqCst, both: I1; it also acquires what was published with the bit.
