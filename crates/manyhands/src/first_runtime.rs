@@ -3,54 +3,44 @@
 //! It is the only place where a lower layer, `runtime`, calls a higher one, `inspect`: nobody else runs in a program that does
 //! not name this library's diagnostics.
 
-/// A runtime was made. Without the feature this does nothing.
-#[inline]
-pub(crate) fn note_runtime() {
-    #[cfg(feature = "inspect")]
-    enabled::open_if_wanted();
-}
+#[cfg(unix)]
+use crate::inspect::serve::server;
+use crate::inspect::watchdog;
+use crate::recording::enabled::opening;
+use std::io::{self, Write};
+use std::sync::OnceLock;
 
-#[cfg(feature = "inspect")]
-mod enabled {
-    #[cfg(unix)]
-    use crate::inspect::serve::server;
-    use crate::inspect::watchdog;
-    use crate::recording::enabled::opening;
-    use std::io::{self, Write};
-    use std::sync::OnceLock;
-
-    /// The first time: opens everything if the variable says so.
-    pub(super) fn open_if_wanted() {
-        static ASKED: OnceLock<()> = OnceLock::new();
-        ASKED.get_or_init(|| {
-            let value = std::env::var_os(VARIABLE).unwrap_or_default();
-            if value.is_empty() || value == "0" {
-                return;
-            }
-            opening::open();
-            report("watchdog", watchdog::start_watchdog(watchdog::PERIOD));
-            #[cfg(unix)]
-            {
-                report("socket", server::serve().map(drop));
-                if value == CONTROL {
-                    server::allow_control();
-                }
-            }
-        });
-    }
-
-    fn report(what: &str, opened: io::Result<()>) {
-        if let Err(error) = opened {
-            // Standard error is all there is, and it may be closed.
-            let _ = writeln!(
-                io::stderr(),
-                "manyhands: {VARIABLE} is set, but there is no {what}: {error}"
-            );
+/// A runtime was made. The first time: opens everything if the variable says so.
+pub(crate) fn open_if_wanted() {
+    static ASKED: OnceLock<()> = OnceLock::new();
+    ASKED.get_or_init(|| {
+        let value = std::env::var_os(VARIABLE).unwrap_or_default();
+        if value.is_empty() || value == "0" {
+            return;
         }
-    }
-
-    const VARIABLE: &str = "MANYHANDS_INSPECT";
-    /// The value with which clients may also act on the program.
-    #[cfg(unix)]
-    const CONTROL: &str = "control";
+        opening::open();
+        report("watchdog", watchdog::start_watchdog(watchdog::PERIOD));
+        #[cfg(unix)]
+        {
+            report("socket", server::serve().map(drop));
+            if value == CONTROL {
+                server::allow_control();
+            }
+        }
+    });
 }
+
+fn report(what: &str, opened: io::Result<()>) {
+    if let Err(error) = opened {
+        // Standard error is all there is, and it may be closed.
+        let _ = writeln!(
+            io::stderr(),
+            "manyhands: {VARIABLE} is set, but there is no {what}: {error}"
+        );
+    }
+}
+
+const VARIABLE: &str = "MANYHANDS_INSPECT";
+/// The value with which clients may also act on the program.
+#[cfg(unix)]
+const CONTROL: &str = "control";

@@ -167,6 +167,7 @@ mod inspect;
 )]
 mod recording;
 
+#[cfg(feature = "inspect")]
 mod first_runtime;
 
 pub mod cancel;

@@ -127,7 +127,8 @@ impl RuntimeInner {
             _aliased: PhantomPinned,
         });
         recording::runtime_made(&shared);
-        crate::first_runtime::note_runtime();
+        #[cfg(feature = "inspect")]
+        crate::first_runtime::open_if_wanted();
         shared
     }
 
