@@ -8,12 +8,14 @@ use std::collections::VecDeque;
 /// Keeps the latest `KEPT` entries.
 pub(crate) struct Ring<T, const KEPT: usize>(Mutex<VecDeque<T>>);
 
-impl<T: Clone, const KEPT: usize> Ring<T, KEPT> {
+impl<T, const KEPT: usize> Default for Ring<T, KEPT> {
     /// An empty one.
-    pub(crate) fn new() -> Self {
-        Self(Mutex::new(VecDeque::new()))
+    fn default() -> Self {
+        Self(Mutex::default())
     }
+}
 
+impl<T: Clone, const KEPT: usize> Ring<T, KEPT> {
     /// Adds an entry; replaces the oldest if there is no more room.
     #[cold]
     pub(crate) fn push(&self, entry: T) {
@@ -36,7 +38,7 @@ mod tests {
 
     #[test]
     fn the_latest_entries_are_kept_in_order() {
-        let ring = Ring::<_, 3>::new();
+        let ring = Ring::<_, 3>::default();
         assert!(ring.to_vec().is_empty());
         (0..5).for_each(|entry| ring.push(entry));
         assert_eq!(ring.to_vec(), [2, 3, 4]);

@@ -49,6 +49,7 @@ pub enum ThreadChangeReason {
 }
 
 /// The record of one runtime.
+#[derive(Default)]
 pub(crate) struct Changes {
     /// The latest, the oldest of them first.
     pub(crate) latest: Ring<ThreadChange, KEPT_MAX>,
@@ -56,14 +57,6 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// Nothing has changed yet.
-    pub(crate) fn new() -> Self {
-        Self {
-            latest: Ring::new(),
-            counts: std::array::from_fn(|_| SharedCounter::default()),
-        }
-    }
-
     /// Notes a change, after which there are `threads` threads.
     pub(crate) fn note(&self, threads: usize, reason: ThreadChangeReason) {
         self.counts[reason as usize].bump();
@@ -89,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_latest_changes_are_kept_and_all_are_counted() {
-        let changes = Changes::new();
+        let changes = Changes::default();
         for threads in 0..KEPT_MAX + 5 {
             changes.note(threads, ThreadChangeReason::Warmup);
         }
