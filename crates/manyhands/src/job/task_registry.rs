@@ -108,7 +108,8 @@ impl TaskRegistry {
 
     /// Unregisters a task.
     pub(crate) fn take_out(&self, key: TaskKey) {
-        lock(&self.shard(key).slots).give_back(key.slot());
+        let shard = &self.shards[key.shard()];
+        lock(&shard.slots).give_back(key.slot());
     }
 
     /// Calls `call` with the runtime's address, which is valid meanwhile. The caller has the right to queue a
@@ -158,10 +159,6 @@ impl TaskRegistry {
             backoff.wait();
             discard();
         }
-    }
-
-    fn shard(&self, key: TaskKey) -> &Shard {
-        &self.shards[key.shard()]
     }
 }
 

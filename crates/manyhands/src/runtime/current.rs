@@ -105,10 +105,9 @@ pub(crate) fn with_existing_runtime<R>(f: impl FnOnce(&RuntimeInner) -> R) -> Op
     if let Some((_, shared)) = slot_of_runtime() {
         return Some(f(shared));
     }
-    match entered() {
-        Some(shared) => Some(f(&shared)),
-        None => DEFAULT.get().map(|shared| f(shared)),
-    }
+    let entered = entered();
+    let shared = entered.as_ref().or_else(|| DEFAULT.get())?;
+    Some(f(shared))
 }
 
 /// The runtime entered last that has not been closed.

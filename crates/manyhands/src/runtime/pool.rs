@@ -73,14 +73,11 @@ impl Pool for RuntimeInner {
 impl RuntimeInner {
     /// Number of busy processors to avoid. `None`: leave placement to the kernel.
     fn busy_beside_woken(&self, next: CallerNext) -> Option<usize> {
-        match next {
-            CallerNext::GoesOn => {
-                let is_outside = current::slot().is_none();
-                // The woken one is counted as running already.
-                Some(self.idle.running().saturating_sub(1) + usize::from(is_outside))
-            }
-            CallerNext::Leaves => None,
-        }
+        (next == CallerNext::GoesOn).then(|| {
+            let is_outside = current::slot().is_none();
+            // The woken one is counted as running already.
+            self.idle.running().saturating_sub(1) + usize::from(is_outside)
+        })
     }
 }
 

@@ -176,10 +176,8 @@ impl Lateness {
 impl Slots {
     /// The wheel, made at tick `now` if there is none; `None` if it is closed.
     pub(super) fn open_at(&mut self, now: u64) -> Option<&mut Wheel> {
-        if self.closed {
-            return None;
-        }
-        Some(self.wheel.get_or_insert_with(|| Wheel::new(now)))
+        let is_open = !self.closed;
+        is_open.then(|| self.wheel.get_or_insert_with(|| Wheel::new(now)))
     }
 
     /// Takes a node out.

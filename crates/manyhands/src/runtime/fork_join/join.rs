@@ -280,10 +280,9 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     #[inline(never)]
     fn wait(&self, slot: &'static OccupiedSlot) -> R {
         match wait::for_stolen(slot, &self.stolen_from(slot)) {
-            AfterWait::Done => match self.take_result() {
-                Ok(value) => value,
-                Err(payload) => resume_unwind(payload),
-            },
+            AfterWait::Done => self
+                .take_result()
+                .unwrap_or_else(|payload| resume_unwind(payload)),
             AfterWait::TakenBack => {
                 // SAFETY: 1. and 2.: taken back untouched.
                 let closure = unsafe { self.take_closure() };

@@ -46,7 +46,11 @@ impl Threads {
         blocked_after: Duration,
     ) -> Found {
         // Threads that count as blocked are looked at, too.
-        let recheck = is_due(&mut self.rechecked, now, LONG);
+        let is_long_ago = |last| now.saturating_duration_since(last) >= LONG;
+        let recheck = self.rechecked.is_none_or(is_long_ago);
+        if recheck {
+            self.rechecked = Some(now);
+        }
         let mut found = Found::default();
         let (mut asleep, mut others_run) = (Vec::new(), false);
         for slot in shared.all_slots() {
@@ -91,16 +95,6 @@ impl Threads {
         }
         found
     }
-}
-
-/// Whether the last time is `apart` ago, or there was none. If so it is now.
-fn is_due(last: &mut Option<Instant>, now: Instant, apart: Duration) -> bool {
-    let is_long_ago = |last| now.saturating_duration_since(last) >= apart;
-    let is_due = last.is_none_or(is_long_ago);
-    if is_due {
-        *last = Some(now);
-    }
-    is_due
 }
 
 fn look_at(

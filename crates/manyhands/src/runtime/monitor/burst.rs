@@ -35,10 +35,9 @@ impl BurstMode {
             });
             burst.last_detected = now;
             burst.sweeps_that_detected += 1;
-        } else if self.0.is_some_and(|burst| {
-            now.saturating_duration_since(burst.last_detected) >= INTERVAL_SATURATED
-        }) {
-            self.end();
+        } else {
+            let since = |burst: &mut Burst| now.saturating_duration_since(burst.last_detected);
+            self.0.take_if(|burst| since(burst) >= INTERVAL_SATURATED);
         }
     }
 

@@ -334,11 +334,9 @@ pub(crate) fn next<W: Worker>(
     if worker.may_search() {
         // Wakers wake no other worker meanwhile.
         if let Some(found) = pool.idle().search(permit, || worker.spin()) {
-            if worker.has_more() {
-                // There is more than one task. While this worker searched, wakers relied on it and woke no other.
-                // I1: a waker that still saw it search had pushed before, hence before this look.
-                wake_if_nobody_searches(pool);
-            }
+            // There may be more than one task. While this worker searched, wakers relied on it and woke no other.
+            // I1: a waker that still saw it search had pushed before, hence before this look.
+            leave_rest(pool, worker.has_more());
             return Next::Searched(found);
         }
     }

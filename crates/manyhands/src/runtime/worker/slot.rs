@@ -115,11 +115,8 @@ impl WorkerSlot {
     pub(crate) fn by_number(number: SlotNumber) -> Option<&'static Self> {
         // Acquire: pairs with the Release in `take`.
         let slot = TABLE[usize::from(number)].load(Ordering::Acquire);
-        if slot.is_null() {
-            return None;
-        }
         // SAFETY: stored by `take` from a leaked box; the occupant's cells are not touched.
-        Some(unsafe { OccupiedSlot::shared(slot) })
+        (!slot.is_null()).then(|| unsafe { OccupiedSlot::shared(slot) })
     }
 
     /// Occupies the slot for the calling thread, which has this name (`thread_state` of `manyhands-system`) and runs from now on; returns what
