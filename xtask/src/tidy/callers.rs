@@ -58,7 +58,7 @@ const LIMITS: &[Limit] = &[
         "worker slots, task registries and timers of a slot are never freed: only wakers, cells and slots of deques are, by pointer",
     ],
     [
-        r"SharedCounter::default\(",
+        r": \[?SharedCounter\b",
         "",
         "queue/task_queue.rs runtime/monitor/changes.rs runtime/inner.rs",
         "what is counted by read-modify-write is counted on paths that are slow anyway",
