@@ -44,7 +44,7 @@ impl<T: 'static> LocalKey<Cell<T>> {
 /// As the standard library's.
 #[macro_export]
 macro_rules! per_thread {
-    ($($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty = const { $value:expr };)*) => {
+    ($($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty = $value:expr;)*) => {
         $(
             $(#[$attribute])*
             $visibility static $name: $crate::LocalKey<$type> =

@@ -19,7 +19,6 @@ use crate::runtime::sleep::waking::Notify;
 use crate::runtime::{OccupiedSlot, Priority, RuntimeInner, WorkerSlot, current, ending, waking};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::global;
-use std::cell::Cell;
 use std::ptr;
 
 /// A task that was woken or must be dropped, and goes back to the runtime whose registry it is in.
@@ -151,26 +150,13 @@ fn own_shard(shared: &RuntimeInner) -> usize {
     match current::worker() {
         // Where it looks first.
         Some((slot, theirs)) if ptr::eq(theirs, shared) => slot.home_shard(),
-        _ => pusher(),
+        _ => PUSHER.with(|&number| number),
     }
-}
-
-/// The number of the calling thread among those that have brought tasks from outside.
-fn pusher() -> usize {
-    let number = PUSHER.get();
-    if number != 0 {
-        return number;
-    }
-    // Relaxed: a number stands alone.
-    let before = PUSHERS.fetch_add(1, Ordering::Relaxed);
-    let number = before.wrapping_add(1).max(1);
-    PUSHER.set(number);
-    number
 }
 
 crate::sync::thread_local! {
-    /// This thread's number, or 0.
-    static PUSHER: Cell<usize> = const { Cell::new(0) };
+    /// The number of the calling thread among those that have brought tasks from outside. Relaxed: a number stands alone.
+    static PUSHER: usize = PUSHERS.fetch_add(1, Ordering::Relaxed);
 }
 
 global! {
@@ -220,7 +206,7 @@ fn notify_for(slot: &OccupiedSlot, by: Pusher) -> Notify {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::pusher;
+    use super::PUSHER;
     use crate::Runtime;
     use crate::sync::wait_until;
     use crate::task::{self, Builder, Priority};
@@ -230,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_thread_keeps_its_number_and_another_one_has_another() {
-        let numbers = || [pusher(), pusher()];
+        let numbers = || [(); 2].map(|()| PUSHER.with(|&number| number));
         let [first, again] = numbers();
         let [other, other_again] = thread::spawn(numbers).join().unwrap();
         assert_eq!((first, other), (again, other_again));
