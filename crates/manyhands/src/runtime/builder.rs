@@ -439,8 +439,7 @@ impl fmt::Display for BuildError {
 
 impl Error for BuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        let refusal = self.refusal.as_ref()?;
-        Some(&**refusal)
+        self.refusal.as_deref().map(|refusal| refusal as _)
     }
 }
 

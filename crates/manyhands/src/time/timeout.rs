@@ -7,11 +7,10 @@ use crate::time::sleep::Sleep;
 use crate::timer::Moment;
 use futures_core::future::FusedFuture;
 use std::error::Error;
-use std::fmt;
-use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 /// Waits for `future`, but for no longer than `duration` from now.
 ///

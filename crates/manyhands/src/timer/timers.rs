@@ -117,10 +117,8 @@ impl Timers {
     fn take_due(&self, now: u64) -> (Batch, bool) {
         let mut batch: Batch = [const { None }; BATCH];
         let mut slots = lock(&self.slots);
-        let Slots {
-            wheel, lateness, ..
-        } = &mut *slots;
-        let Some(wheel) = wheel else {
+        let slots = &mut *slots;
+        let Some(wheel) = &mut slots.wheel else {
             return (batch, true);
         };
         let mut is_last = false;
@@ -129,7 +127,7 @@ impl Timers {
                 Step::Due(node) => {
                     // SAFETY: the node was taken out just now, so it is valid and no other thread reaches it.
                     let deadline = unsafe { Node::deadline(node) };
-                    lateness.add(now.saturating_sub(deadline.tick_due()));
+                    slots.lateness.add(now.saturating_sub(deadline.tick_due()));
                     // SAFETY: the lock is held, and the node was taken out just now.
                     *place = unsafe { Entry::fire(node, true) };
                 }

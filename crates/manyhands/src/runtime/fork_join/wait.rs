@@ -245,11 +245,10 @@ fn declare_blocked<R>(slot: &'static OccupiedSlot, sleep: impl FnOnce() -> R) ->
 }
 
 /// Runs one piece of the work of `execution`, or of the execution that it waits for. Returns whether it did.
-fn help(slot: &'static OccupiedSlot, execution: ExecutionId) -> bool {
+fn help(slot: &'static OccupiedSlot, mut execution: ExecutionId) -> bool {
     // Other waiters may follow this to help this thread in turn. It must be set only while nothing runs on top of the
     // wait.
     slot.set_awaiting(execution);
-    let mut execution = execution;
     for _ in 0..CHAIN_MAX {
         let Some(runner) = execution.slot().and_then(WorkerSlot::by_number) else {
             return false;

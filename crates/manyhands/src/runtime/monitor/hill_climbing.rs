@@ -13,8 +13,7 @@
 //! threads. Not here: adding threads (`sweep.rs`).
 
 use crate::runtime::{RuntimeInner, ThreadChangeReason};
-use crate::sync::clock;
-use crate::sync::processor_load;
+use crate::sync::{clock, processor_load};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 

@@ -37,12 +37,9 @@ impl Stalls {
             self.on_its_way = None;
             return false;
         }
-        let since = *self.on_its_way.get_or_insert(now);
-        let is_late = now.saturating_duration_since(since) >= IN_DOUBT;
-        if is_late {
-            self.on_its_way = None;
-        }
-        !is_late
+        self.on_its_way.get_or_insert(now);
+        let is_late = |since: &mut Instant| now.saturating_duration_since(*since) >= IN_DOUBT;
+        self.on_its_way.take_if(is_late).is_none()
     }
 
     /// The runtime does not stall.
