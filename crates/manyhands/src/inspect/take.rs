@@ -2,7 +2,7 @@
 
 use crate::inspect::snapshot::Snapshot;
 use crate::recording::enabled::loops::running as loops;
-use crate::recording::enabled::waits::set_names;
+use crate::recording::enabled::waits::task_set;
 use crate::recording::{channels, moment, runtimes, table};
 use crate::sync::clock;
 use manyhands_analysis::{Look, Record, SeenTask, SeenTasks, TaskNumber, WaitRecord, may_be_stuck};
@@ -40,7 +40,7 @@ pub fn snapshot() -> Snapshot {
 
 /// A copy of this record, in whose shard nothing changes meanwhile.
 pub(in crate::inspect) fn seen(number: TaskNumber, record: &Record) -> SeenTask {
-    SeenTask::new(number, record, moment(), set_names::name_of)
+    SeenTask::new(number, record, moment(), task_set::name_of)
 }
 
 /// A look at what all runtimes do now.

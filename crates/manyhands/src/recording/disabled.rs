@@ -38,6 +38,16 @@ pub(crate) enum WaitKind {
     Cancellation,
 }
 
+/// Why a call runs on its caller alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunsAlone {
+    TooShort,
+    OneAllowed,
+    SourceSlow,
+    SharingHurt,
+    NoPlace,
+}
+
 pub(crate) const fn is_open() -> bool {
     false
 }

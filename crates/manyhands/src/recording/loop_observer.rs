@@ -4,20 +4,7 @@
 //!
 //! Not here: the record (`recording/enabled/loops/running.rs`).
 
-/// Why a call runs on its caller alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RunsAlone {
-    /// What is left does not pay for handing it over.
-    TooShort,
-    /// One runner is what the caller asked for.
-    OneAllowed,
-    /// To take an item from the iterator, which one thread can do at a time, takes longer than its body.
-    SourceSlow,
-    /// Earlier calls from this place became slower when they were shared.
-    SharingHurt,
-    /// Too many loops, scopes and invokes of this thread are open, or the thread has no place among the external ones.
-    NoPlace,
-}
+use crate::recording::RunsAlone;
 
 /// Observes how a loop runs.
 pub(crate) trait LoopObserver: Copy + Sync {

@@ -17,4 +17,4 @@ pub(crate) use enabled::*;
 
 pub(crate) use awaited::Awaited;
 pub(crate) use concurrency::{AsyncLoopEvent, BeginsNoMore, FoundConcurrency};
-pub(crate) use loop_observer::{LoopObserver, RunnerObserver, RunsAlone, Unobserved};
+pub(crate) use loop_observer::{LoopObserver, RunnerObserver, Unobserved};

@@ -5,13 +5,13 @@
 //!
 //! Not here: how news are found (`Sent` of `manyhands-analysis`), and snapshots inside the program (`take.rs`).
 
-use crate::inspect::serve::wire::{say, say_all, task_line};
+use crate::inspect::serve::wire::{say, say_all, say_end, task_line};
 use crate::inspect::take::{find_owners, for_each_of_oldest, seen};
 use crate::recording::enabled::loops::running as loops;
 use crate::recording::{channels, runtimes};
 use crate::sync::clock;
 use manyhands_analysis::{SeenTask, Sent, TaskNumber};
-use manyhands_wire::{End, Gone, Line, Load};
+use manyhands_wire::{Gone, Line, Load};
 use std::collections::HashSet;
 use std::io::{self, Write};
 
@@ -67,12 +67,10 @@ impl SentOfProgram {
             let tasks = gone.collect();
             say(answers, &Line::Gone(Gone { tasks, channels }))?;
         }
-        let end = Line::End(End {
-            tasks: Some(tasks.len()),
-            tasks_left_out: Some(tasks_left_out),
-            channels_left_out: Some(channels_left_out),
-            ..End::of(of)
-        });
-        say(answers, &end)
+        say_end(answers, of, |end| {
+            end.tasks = Some(tasks.len());
+            end.tasks_left_out = Some(tasks_left_out);
+            end.channels_left_out = Some(channels_left_out);
+        })
     }
 }

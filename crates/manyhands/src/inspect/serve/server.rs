@@ -6,11 +6,11 @@
 //! Not here: the lines (the crate `manyhands-wire`), and where the socket is (`socket` of `manyhands-system`).
 
 use crate::inspect::serve::changes::SentOfProgram;
-use crate::inspect::serve::wire::{say, say_all};
+use crate::inspect::serve::wire::{say, say_all, say_end};
 use crate::inspect::serve::{poll_once, stacks};
 use crate::inspect::take::{look_at_runtimes, tasks_that_wait_for_tasks};
 use crate::recording::enabled::loops::last_reports::{self as loop_reports, KeptReport};
-use crate::recording::enabled::waits::set_names;
+use crate::recording::enabled::waits::task_set;
 use crate::recording::{moment, opening, table};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::socket::{self, Listener, Stream};
@@ -18,7 +18,7 @@ use crate::sync::{Mutex, clock, lock, thread, user};
 use manyhands_analysis::{
     Groups, Refused, Ring, StarvationLooks, TaskNumber, deadlocks, report_line,
 };
-use manyhands_wire::{End, Hello, Line, PROTOCOL, Request};
+use manyhands_wire::{Hello, Line, PROTOCOL, Request};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -236,13 +236,11 @@ fn send_deadlocks(answers: &mut impl Write, looks: &mut StarvationLooks) -> io::
     let rings = deadlocks(&now, &earlier);
     say_all(answers, rings.iter().map(Ring::shown).map(Line::Deadlock))?;
     let starvations = looks.search(&begun, look_at_runtimes, thread::sleep);
-    let end = Line::End(End {
-        deadlocks: Some(rings.len()),
-        starvations: Some(starvations.len()),
-        ..End::of("deadlocks")
-    });
+    let starved = starvations.len();
     say_all(answers, starvations.into_iter().map(Line::Starvation))?;
-    say(answers, &end)
+    say_end(answers, "deadlocks", |end| {
+        (end.deadlocks, end.starvations) = (Some(rings.len()), Some(starved));
+    })
 }
 
 /// Sends the last report of each place that has called a loop.
@@ -252,26 +250,20 @@ fn send_reports(answers: &mut impl Write) -> io::Result<()> {
     let line =
         |kept: &KeptReport| report_line(&kept.report, kept.calls, now.micros_since(kept.ended));
     say_all(answers, kept.iter().map(line))?;
-    let end = Line::End(End {
-        reports: Some(kept.len()),
-        ..End::of("reports")
-    });
-    say(answers, &end)
+    say_end(answers, "reports", |end| end.reports = Some(kept.len()))
 }
 
 /// Sends a line for each group of tasks that are in the same place.
 fn send_groups(answers: &mut impl Write) -> io::Result<()> {
     clock::calibrate();
     let mut groups = Groups::default();
-    table::for_each(|number, _, record| groups.add(number, record, set_names::name_of));
+    table::for_each(|number, _, record| groups.add(number, record, task_set::name_of));
     let (lines, left_out) = groups.lines(moment());
-    let end = Line::End(End {
-        groups: Some(lines.len()),
-        groups_left_out: Some(left_out),
-        ..End::of("groups")
-    });
+    let count = lines.len();
     say_all(answers, lines.into_iter())?;
-    say(answers, &end)
+    say_end(answers, "groups", |end| {
+        (end.groups, end.groups_left_out) = (Some(count), Some(left_out));
+    })
 }
 
 /// Has a task polled, if the program allows it, and sends what was seen of it.

@@ -8,13 +8,13 @@
 //! Not here: copying a stack (`manyhands-system`), and which of its words are passed on (`manyhands-analysis`). The lines are described in `docs/inspect-protocol.md`.
 
 use crate::inspect::serve::poll_once::Polled;
-use crate::inspect::serve::wire::{say, say_all, task_line};
+use crate::inspect::serve::wire::{say, say_all, say_end, task_line};
 use crate::recording::runtimes;
 use crate::sync::stack_copy::{self, NoCopies, NotCopied, StackCopy};
 use crate::sync::{memory_map, thread_state};
 use manyhands_analysis::{Refused, addresses, mappings};
 use manyhands_wire::{
-    Code, End, Line, Mapping, Number, RawCopy, RawLeaf, RawStack, Registers, printable, word,
+    Code, Line, Mapping, Number, RawCopy, RawLeaf, RawStack, Registers, printable, word,
 };
 use std::io::{self, Write};
 
@@ -44,27 +44,19 @@ pub(super) fn send(answers: &mut impl Write) -> io::Result<()> {
         }
     }
     let workers = runtimes.iter().map(|runtime| runtime.workers.len());
-    let end = Line::End(End {
-        threads: Some(workers.sum()),
-        ..End::of("stacks")
-    });
-    say(answers, &end)
+    say_end(answers, "stacks", |end| end.threads = Some(workers.sum()))
 }
 
 /// Sends a line about the code of the process, one for the task, one for each stack at one of its waits, and the last one.
 pub(super) fn send_polled(answers: &mut impl Write, (task, stacks): Polled) -> io::Result<()> {
     let code = code();
-    let end = Line::End(End {
-        ended: Some(task.is_none()),
-        ..End::of("poll")
-    });
     say(answers, &Line::Code(code.clone()))?;
     say_all(answers, task.iter().map(task_line))?;
     for (wait, copy) in &stacks {
         let (wait, copy) = (*wait, raw(copy.as_ref(), &code.mappings));
         say(answers, &Line::Leaf(RawLeaf { wait, copy }))?;
     }
-    say(answers, &end)
+    say_end(answers, "poll", |end| end.ended = Some(task.is_none()))
 }
 
 /// Why stacks cannot be copied, for the client.

@@ -3,7 +3,7 @@
 //! Not here: what is in it (the crate `manyhands-wire`).
 
 use manyhands_analysis::SeenTask;
-use manyhands_wire::Line;
+use manyhands_wire::{End, Line};
 use serde_json_wasm as json;
 use std::io::{self, Write};
 
@@ -18,6 +18,17 @@ pub(super) fn say_all(
     mut lines: impl Iterator<Item = Line>,
 ) -> io::Result<()> {
     lines.try_for_each(|line| say(answers, &line))
+}
+
+/// Sends the last line of the answer to a request for `of`, with what `count` puts into it.
+pub(super) fn say_end(
+    answers: &mut impl Write,
+    of: &str,
+    count: impl FnOnce(&mut End),
+) -> io::Result<()> {
+    let mut end = End::of(of);
+    count(&mut end);
+    say(answers, &Line::End(end))
 }
 
 /// Sends a line.

@@ -36,4 +36,4 @@ pub(crate) use waits::lines::Lines;
 pub(crate) use waits::site::Site;
 pub(crate) use waits::task_set::TaskSet;
 
-pub(crate) use manyhands_analysis::WaitKind;
+pub(crate) use manyhands_analysis::{AloneBecause as RunsAlone, WaitKind};

@@ -12,7 +12,7 @@
 
 use crate::recording::enabled::loops::last_reports as loop_reports;
 use crate::recording::enabled::{Site, current, moment};
-use crate::recording::loop_observer::{LoopObserver, RunnerObserver, RunsAlone};
+use crate::recording::loop_observer::{LoopObserver, RunnerObserver};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, clock, lock, thread_state};
 use manyhands_analysis::{AloneBecause, Call, LoopReport, Moment, Part, Parts, Phase};
@@ -237,14 +237,8 @@ impl<'a> LoopObserver for &'a RecordedLoop {
 
     const MEASURES_SHORT: bool = true;
 
-    fn alone(self, because: RunsAlone) {
-        lock(&self.running().parts).alone_because = Some(match because {
-            RunsAlone::TooShort => AloneBecause::TooShort,
-            RunsAlone::OneAllowed => AloneBecause::OneAllowed,
-            RunsAlone::SourceSlow => AloneBecause::SourceSlow,
-            RunsAlone::SharingHurt => AloneBecause::SharingHurt,
-            RunsAlone::NoPlace => AloneBecause::NoPlace,
-        });
+    fn alone(self, because: AloneBecause) {
+        lock(&self.running().parts).alone_because = Some(because);
     }
 
     fn opens(self, threads: usize) {

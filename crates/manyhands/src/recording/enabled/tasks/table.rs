@@ -28,7 +28,6 @@ pub(crate) fn change<R>(number: TaskNumber, change: impl FnOnce(&mut Record) -> 
 }
 
 /// What `see` makes of a record and the task's cell, if the task is still there. The cell is in place until `see` returns.
-#[cfg(unix)]
 pub(crate) fn with_cell<R>(
     number: TaskNumber,
     see: impl FnOnce(&Record, Option<RecordedCell>) -> R,
@@ -38,7 +37,7 @@ pub(crate) fn with_cell<R>(
 
 /// Whether a task is still there.
 pub(crate) fn has(number: TaskNumber) -> bool {
-    TABLE[number.shard()].lock().has(number)
+    with_cell(number, |_, _| ()).is_some()
 }
 
 /// Takes a record out.

@@ -3,6 +3,5 @@
 pub(crate) mod forget;
 pub(crate) mod frame_mark;
 pub(crate) mod lines;
-pub(crate) mod set_names;
 pub(crate) mod site;
 pub(crate) mod task_set;

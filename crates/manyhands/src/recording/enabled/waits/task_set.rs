@@ -9,12 +9,16 @@
 //! looks that see the same wait no task was added in between.
 
 use crate::recording::enabled::tasks::hooks::note_wait;
-use crate::recording::enabled::waits::set_names;
 use crate::recording::enabled::{TaskRecord, current, is_open, table};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{Mutex, lock};
 use manyhands_analysis::{AwaitedSet, SetWait, TaskNumber, WaitKind, WaitRecord};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+
+/// The names of groups, each until its set is dropped.
+static NAMES: Mutex<BTreeMap<NonZeroU32, Box<str>>> = Mutex::new(BTreeMap::new());
 
 /// The tasks of a scope or of a group.
 #[derive(Debug)]
@@ -32,7 +36,7 @@ impl TaskSet {
     pub(crate) fn named(name: String) -> Self {
         let mut set = Self::of_futures(|| true);
         if let Some(number) = set.number {
-            set_names::insert(number, name);
+            lock(&NAMES).insert(number, name.into_boxed_str());
             set.is_named = true;
         }
         set
@@ -98,7 +102,8 @@ impl Drop for TaskSet {
     #[inline]
     fn drop(&mut self) {
         if let Some(number) = self.number.filter(|_| self.is_named) {
-            set_names::remove(number);
+            let name = lock(&NAMES).remove(&number);
+            drop(name);
         }
     }
 }
@@ -127,6 +132,11 @@ pub(crate) fn note_polled(task: TaskNumber) {
             record.note_change();
         }
     });
+}
+
+/// The name of the set with this number.
+pub(crate) fn name_of(number: NonZeroU32) -> Option<String> {
+    lock(&NAMES).get(&number).map(|name| name.to_string())
 }
 
 /// `None` when all numbers have been used.
