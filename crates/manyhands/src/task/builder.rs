@@ -2,13 +2,13 @@
 //!
 //! Unsafe: a task of a scope borrows from it, and a local one is queued by pointer.
 
-use crate::runtime::enqueue::enqueue_bound;
+use crate::runtime::enqueue::{enqueue_bound, enqueue_new};
 use crate::runtime::{Priority, current};
+use crate::task::JoinHandle;
 use crate::task::cell::{self, HandlePart, QueuePart};
 use crate::task::closure::Closure;
 use crate::task::future::Async;
 use crate::task::name::{Bound, Name, Prioritized};
-use crate::task::{JoinHandle, schedule};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -164,11 +164,11 @@ where
         name,
         home: slot.number,
     };
-    let (queued, handle) = new_future(at, future);
+    let (queued, part) = new_future(at, future);
     slot.has_bound_tasks.set(true);
     // SAFETY: the task is new, and the caller is this worker.
     unsafe { enqueue_bound(queued.into_job(), slot) };
-    JoinHandle::new(handle)
+    JoinHandle { part }
 }
 
 /// As [`spawn`], of a future that borrows.
@@ -211,9 +211,9 @@ pub(super) fn new_closure<N: Name, F: FnOnce() -> T, T>(name: N, closure: F) -> 
     }
 }
 
-fn queue_new<T>(priority: Priority, (queued, handle): NewTask<T>) -> JoinHandle<T> {
-    schedule::queue_new(queued, priority);
-    JoinHandle::new(handle)
+fn queue_new<T>(priority: Priority, (queued, part): NewTask<T>) -> JoinHandle<T> {
+    enqueue_new(queued.into_job(), priority);
+    JoinHandle { part }
 }
 
 /// Whether work is moved to the heap before its cell is made: without optimization each function that it passes through

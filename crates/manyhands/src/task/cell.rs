@@ -116,14 +116,6 @@ impl Header {
         // SAFETY: `allocate` made the job with a pointer to a whole table, whose first field it is.
         unsafe { &*self.job.kind().cast::<VTable>() }
     }
-
-    /// Shows the monitor that the calling worker runs this task.
-    #[inline]
-    pub(super) fn show(&self) {
-        if let Some((slot, _)) = current::worker() {
-            slot.set_task(Some(self.location));
-        }
-    }
 }
 
 /// The queue's and the handle's part of a new cell.
@@ -255,6 +247,13 @@ impl TaskCell for Header {
     #[inline]
     fn joiner(&self) -> &Joiner {
         &self.joiner
+    }
+
+    #[inline]
+    fn show(&self) {
+        if let Some((slot, _)) = current::worker() {
+            slot.set_task(Some(self.location));
+        }
     }
 
     fn wake_slot(slot: SlotNumber) {

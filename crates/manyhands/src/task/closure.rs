@@ -55,11 +55,6 @@ unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
 
 impl ClosureCell for Header {
     #[inline]
-    fn show(&self) {
-        Self::show(self);
-    }
-
-    #[inline]
     fn run(work: ClaimedWork<'_, Self>, step: Step) {
         let cell = work.cell();
         debug_assert_eq!(

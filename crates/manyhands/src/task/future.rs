@@ -13,7 +13,7 @@ use crate::recording::WorkType;
 use crate::task::cell::{self, CellRef, QueuePart, Work, WorkInCell};
 use crate::task::join_error::JoinError;
 use crate::task::name::Name;
-use crate::task::steps::{self, Step};
+use crate::task::steps::{self, Step, TaskCell};
 use crate::task::waker;
 use std::task::{Context, Poll};
 

@@ -35,7 +35,7 @@ use std::task::{Context, Poll, Waker, ready};
 /// As a future, when it is polled again after it has given its result.
 #[doc(alias = "Task")]
 pub struct JoinHandle<T> {
-    part: HandlePart<T>,
+    pub(super) part: HandlePart<T>,
 }
 
 /// Identifies a task. No two existing tasks have the same id. The id of a task that has ended and whose handle is
@@ -77,10 +77,6 @@ unsafe impl<T: Send> Sync for JoinHandle<T> {}
 impl<T> Unpin for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
-    pub(super) fn new(part: HandlePart<T>) -> Self {
-        Self { part }
-    }
-
     /// Whether the task has ended: finished, panicked or cancelled.
     ///
     /// # Examples
@@ -195,7 +191,7 @@ impl<T> JoinHandle<T> {
         let in_place = (pool_slot.is_some()
             || refused_starts::must_help_itself(|| self.is_finished()))
             && self.part.vtable().kind == TaskKind::Closure
-            && closure::run_in_place(&mut self.part);
+            && closure::run_in_place(&mut self.part.0);
         if !in_place {
             match pool_slot {
                 Some((slot, _)) => self.wait_on(slot),

@@ -43,6 +43,7 @@ struct ReadyWord {
 /// Where words are published.
 type ReadyLock = ShortLock<ReadyList>;
 
+#[derive(Default)]
 struct ReadyList {
     words: Vec<usize>,
     waker: Option<Waker>,
@@ -51,10 +52,7 @@ struct ReadyList {
 impl ReadySet {
     /// For `count` futures, all of which are ready to be polled.
     pub(super) fn new(count: usize) -> Self {
-        let ready = Arc::new(ShortLock::new(ReadyList {
-            words: Vec::new(),
-            waker: None,
-        }));
+        let ready = Arc::new(ShortLock::new(ReadyList::default()));
         let word = |number: usize| {
             let futures = count - number * FUTURES_PER_WORD;
             Arc::new(ReadyWord {

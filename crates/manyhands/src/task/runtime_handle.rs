@@ -187,13 +187,13 @@ impl Handle {
     }
 
     /// Queues a new task.
-    fn queue<T>(&self, (queued, handle): NewTask<T>) -> JoinHandle<T> {
+    fn queue<T>(&self, (queued, part): NewTask<T>) -> JoinHandle<T> {
         let job = queued.into_job();
         match self.shared.upgrade() {
             Some(shared) => enqueue_in(&shared, job, Priority::Normal),
             None => discard_new(job),
         }
-        JoinHandle::new(handle)
+        JoinHandle { part }
     }
 }
 

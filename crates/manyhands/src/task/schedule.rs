@@ -10,7 +10,7 @@
 
 use crate::job::{Action, Job, TaskKey};
 use crate::queue::Linked;
-use crate::runtime::enqueue::{Woken, enqueue_bound, enqueue_new, enqueue_woken};
+use crate::runtime::enqueue::{Woken, enqueue_bound, enqueue_woken};
 use crate::runtime::policy::Pusher;
 use crate::runtime::{Priority, WorkerSlot, current};
 use crate::sync::atomic::Ordering;
@@ -86,11 +86,6 @@ impl FutureCell for Header {
         // SAFETY: done just now.
         unsafe { runner.ended() }
     }
-}
-
-/// Queues a new task. Not generic, so that it is compiled once.
-pub(super) fn queue_new(part: QueuePart, priority: Priority) {
-    enqueue_new(part.into_job(), priority);
 }
 
 /// Queues a task that was woken or must be dropped, and has been prepared to wait.

@@ -24,7 +24,7 @@ use super::state::{AfterFinish, AfterPoll, AfterRelease, Claimed, State};
 use crate::job::{SlotNumber, wake as wake_waker};
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 use std::ptr::NonNull;
 use std::task::{Poll, Waker};
 
@@ -38,6 +38,9 @@ pub(super) trait TaskCell: Sized {
 
     /// The second word.
     fn joiner(&self) -> &Joiner;
+
+    /// Shows the monitor that the calling worker runs this task.
+    fn show(&self);
 
     /// Wakes the thread on this slot, which waits for a task. The cell may be gone.
     fn wake_slot(slot: SlotNumber);
@@ -85,7 +88,7 @@ pub(super) enum Handle {}
 pub(super) enum Waking {}
 
 /// Of the handle of a task with the result `T`. Dropped, it is released, and what is left of the outcome is dropped.
-pub(super) struct HandlePart<C: TaskCell, T>(Part<C, Handle>, PhantomData<T>);
+pub(super) struct HandlePart<C: TaskCell, T>(pub(super) Part<C, Handle>, PhantomData<T>);
 
 /// Of a waker or an abort handle. Dropped, it is released.
 pub(super) struct WakerPart<C: TaskCell>(Part<C, Waking>);
@@ -176,13 +179,6 @@ impl<C: TaskCell, T> Deref for HandlePart<C, T> {
     #[inline]
     fn deref(&self) -> &Part<C, Handle> {
         &self.0
-    }
-}
-
-impl<C: TaskCell, T> DerefMut for HandlePart<C, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut Part<C, Handle> {
-        &mut self.0
     }
 }
 

@@ -62,7 +62,7 @@ impl Model {
     /// The handle's holder, waiting on a thread of the pool, which may run the task itself.
     fn join_in_place(&self) {
         let mut handle = self.handle.take();
-        if steps::run_in_place(&mut handle) {
+        if steps::run_in_place(&mut handle.0) {
             Self::take(handle);
         } else {
             Self::wait_and_take(handle);
@@ -118,6 +118,10 @@ impl TaskCell for Model {
         &self.joiner
     }
 
+    fn show(&self) {
+        self.cell.touch();
+    }
+
     fn wake_slot(slot: SlotNumber) {
         super::wake_slot(slot);
     }
@@ -143,10 +147,6 @@ impl TaskCell for Model {
 }
 
 impl ClosureCell for Model {
-    fn show(&self) {
-        self.cell.touch();
-    }
-
     fn run(work: ClaimedWork<'_, Self>, step: Step) {
         let model = work.cell();
         model.cell.touch();

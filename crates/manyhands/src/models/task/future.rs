@@ -181,6 +181,10 @@ impl TaskCell for Model {
         &self.joiner
     }
 
+    fn show(&self) {
+        self.cell.touch();
+    }
+
     fn wake_slot(slot: SlotNumber) {
         super::wake_slot(slot);
     }

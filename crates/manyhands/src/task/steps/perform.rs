@@ -9,9 +9,6 @@ use crate::job::{Action, ExecutionId, discard};
 
 /// A cell with a closure.
 pub(crate) trait ClosureCell: TaskCell {
-    /// Shows the monitor which task the calling worker runs.
-    fn show(&self);
-
     /// Runs or drops the closure, and writes the outcome.
     fn run(work: ClaimedWork<'_, Self>, step: Step);
 }
