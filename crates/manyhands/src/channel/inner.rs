@@ -167,12 +167,8 @@ impl<T> ChannelInner<T> {
         self.batch.len() + state.buffered()
     }
 
-    pub(super) fn add_sender(&self) {
-        self.state.lock().sender_count += 1;
-    }
-
-    /// As [`add_sender`](Self::add_sender), unless the last one is gone.
-    pub(super) fn add_sender_to_others(&self) -> bool {
+    /// Adds a sender, unless the last one is gone; returns whether it did.
+    pub(super) fn add_sender(&self) -> bool {
         let mut state = self.state.lock();
         let has_others = state.sender_count > 0;
         state.sender_count += usize::from(has_others);

@@ -281,6 +281,7 @@ impl<T> Sender<T> {
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
+        // There is one: this.
         self.shared.add_sender();
         Self::new(Arc::clone(&self.shared))
     }

@@ -269,15 +269,10 @@ impl<T> State<T> {
             deferred.wake = Some(self.receivers.put_off(by));
             return Poll::Pending;
         }
-        let result = match take(self, deferred) {
-            Some(taken) => Ok(taken),
-            None => match &self.closed {
-                Some(closed) => Err(closed.clone()),
-                None => {
-                    deferred.stale = self.receivers.wait(waiter, by);
-                    return Poll::Pending;
-                }
-            },
+        let taken = take(self, deferred).map(Ok);
+        let Some(result) = taken.or_else(|| self.closed.clone().map(Err)) else {
+            deferred.stale = self.receivers.wait(waiter, by);
+            return Poll::Pending;
         };
         deferred.stale = self.receivers.give_up(waiter);
         Poll::Ready(result)

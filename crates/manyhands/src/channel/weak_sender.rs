@@ -37,7 +37,7 @@ impl<T> WeakSender<T> {
     #[must_use]
     pub fn upgrade(&self) -> Option<Sender<T>> {
         let shared = self.shared.upgrade()?;
-        shared.add_sender_to_others().then(|| Sender::new(shared))
+        shared.add_sender().then(|| Sender::new(shared))
     }
 }
 
