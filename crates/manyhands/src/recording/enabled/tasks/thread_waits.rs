@@ -28,19 +28,17 @@ fn thread_waits_recorded(task: &TaskRecord, id: usize) -> ThreadWait {
     let mut wait = new_wait(0, WaitKind::Task, id);
     wait.owner = task.number();
     wait.since = clock::ticks();
-    let begun = ThreadWait::begin(0, Some(Site(wait.at)));
+    let begun = Waiting::begin(0, Some(Site(wait.at)));
     note_wait(wait, 0);
-    begun
+    ThreadWait(begun)
 }
 
 /// The calling thread polls a future with this waker until it is ready: one that waits for one thing, on this line, or else any,
 /// which may wait for several things, and for what is not recorded.
 #[inline]
 pub(crate) fn thread_polls(waker: &Waker, one: Option<Site>) -> ThreadWait {
-    if !is_open() {
-        return ThreadWait(None);
-    }
-    ThreadWait::begin(waker.data().addr(), one)
+    let begun = || Waiting::begin(waker.data().addr(), one);
+    ThreadWait(is_open().then(begun).flatten())
 }
 
 /// What a thread waits for, until this is dropped: as the task that it runs, or else as a thread.
@@ -55,16 +53,13 @@ struct Waiting {
     outer: Waits,
 }
 
-impl ThreadWait {
-    /// `one`: the line, if the thread waits for one thing.
+impl Waiting {
+    /// `one`: the line, if the thread waits for one thing. `None` if there is no place for its record.
     #[cold]
-    fn begin(waker: usize, one: Option<Site>) -> Self {
+    fn begin(waker: usize, one: Option<Site>) -> Option<Self> {
         let before = current::get();
         let number = before.number;
-        let number = number.or_else(|| table::insert(spread(), thread_record(), None));
-        let Some(number) = number else {
-            return Self(None);
-        };
+        let number = number.or_else(|| table::insert(spread(), thread_record(), None))?;
         let outer = table::change(number, |record| {
             let frames = record.waits.frames.as_deref();
             let around = frames.and_then(|frames| frames.around(before.frame));
@@ -80,13 +75,15 @@ impl ThreadWait {
         };
         current.frame = before.frame;
         current::replace(current);
-        Self(Some(Waiting {
+        Some(Self {
             number,
             before,
             outer: outer.unwrap_or_default(),
-        }))
+        })
     }
+}
 
+impl ThreadWait {
     /// Polls once.
     #[inline]
     pub(crate) fn poll<R>(&self, poll: impl FnOnce() -> Poll<R>) -> Poll<R> {
