@@ -4,12 +4,10 @@
 
 use crate::recording::{self, Awaited, TaskRecord};
 use crate::runtime::{OccupiedSlot, WorkerSlot, current, refused_starts, wait};
-use crate::task::JoinError;
 use crate::task::abort_handle::AbortHandle;
-use crate::task::budget;
 use crate::task::cell::{CellRef, HandlePart};
-use crate::task::closure;
 use crate::task::name::TaskKind;
+use crate::task::{JoinError, budget, closure};
 use futures_core::future::FusedFuture;
 use std::fmt;
 use std::num::NonZeroUsize;
