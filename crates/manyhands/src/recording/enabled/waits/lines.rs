@@ -2,15 +2,18 @@
 //!
 //! Not here: where a line comes from (`site.rs`).
 
+use std::num::NonZeroU32;
 use std::panic::Location;
 
-/// The lines that a thread has said for its waits.
+/// What a thread has said for its waits: lines, and a set of tasks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lines {
     /// That of all waits, if the thread waits for one thing only, or polls a future of this library that has said one.
     pub(crate) of_all: Option<&'static Location<'static>>,
     /// In place of lines of this library: that on which the thread polls any future, if code of this library does so.
     pub(crate) of_library: Option<&'static Location<'static>>,
+    /// The set of the handle that the thread polls.
+    pub(crate) of_set: Option<NonZeroU32>,
 }
 
 impl Lines {
@@ -18,6 +21,7 @@ impl Lines {
     pub(crate) const NONE: Self = Self {
         of_all: None,
         of_library: None,
+        of_set: None,
     };
 
     /// The line of a wait that is polled at `at`.

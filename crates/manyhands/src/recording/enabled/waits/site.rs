@@ -38,13 +38,13 @@ impl Site {
     }
 }
 
-/// The calling thread has said other lines, until this is dropped. It has those from before.
-struct Said(Lines);
+/// The calling thread has said something else, until this is dropped. It has what it said before.
+pub(super) struct Said(Lines);
 
 impl Said {
     /// `None` if no wait of the calling thread is recorded.
     #[inline]
-    fn now(change: impl FnOnce(&mut Lines)) -> Option<Self> {
+    pub(super) fn now(change: impl FnOnce(&mut Lines)) -> Option<Self> {
         current::is_recorded().then(|| {
             let said = Self(current::get().lines);
             current::change(|current| change(&mut current.lines));

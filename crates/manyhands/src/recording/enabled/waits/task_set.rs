@@ -9,11 +9,11 @@
 //! looks that see the same wait no task was added in between.
 
 use crate::recording::enabled::tasks::hooks::note_wait;
+use crate::recording::enabled::waits::site::Said;
 use crate::recording::enabled::{TaskRecord, current, is_open, table};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Mutex, lock};
 use manyhands_analysis::{AwaitedSet, SetWait, TaskNumber, WaitKind, WaitRecord};
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
@@ -58,7 +58,7 @@ impl TaskSet {
         if self.number.is_none() {
             return poll();
         }
-        let _polled = PolledFor(POLLED_FOR.replace(self.number));
+        let _said = Said::now(|said| said.of_set = self.number);
         poll()
     }
 
@@ -108,23 +108,11 @@ impl Drop for TaskSet {
     }
 }
 
-/// Puts back what a thread polled handles for before.
-struct PolledFor(Option<NonZeroU32>);
-
-impl Drop for PolledFor {
-    fn drop(&mut self) {
-        POLLED_FOR.set(self.0);
-    }
-}
-
-crate::sync::thread_local! {
-    /// The set of the handle that the thread polls.
-    static POLLED_FOR: Cell<Option<NonZeroU32>> = const { Cell::new(None) };
-}
-
 /// A handle was polled and waits for this task.
 pub(crate) fn note_polled(task: TaskNumber) {
-    let Some(set) = POLLED_FOR.get() else { return };
+    let Some(set) = current::get().lines.of_set else {
+        return;
+    };
     table::change(task, |record| {
         if record.set != Some(set) {
             record.set = Some(set);
