@@ -108,7 +108,8 @@ impl<'a> Partitioned for Lines<'a> {
     fn items(&self, positions: Range<usize>) -> impl Iterator<Item = &'a str> {
         let text = self.0;
         // A line ends with its line feed, so no piece begins at the text's end.
-        let pieces = pieces(text, positions, '\n').filter(|(start, _)| *start < text.len());
+        let pieces =
+            pieces(text, positions, finding('\n')).filter(|(start, _)| *start < text.len());
         pieces.map(|(start, line)| {
             let has_end = start + line.len() < text.len();
             match line.strip_suffix('\r') {
@@ -135,7 +136,7 @@ impl<'a> Partitioned for Fields<'a> {
     }
 
     fn items(&self, positions: Range<usize>) -> impl Iterator<Item = &'a str> {
-        pieces(self.text, positions, self.separator).map(|(_, field)| field)
+        pieces(self.text, positions, finding(self.separator)).map(|(_, field)| field)
     }
 }
 
@@ -151,58 +152,51 @@ impl<'a> Partitioned for Words<'a> {
     }
 
     fn items(&self, positions: Range<usize>) -> impl Iterator<Item = &'a str> {
-        let text = self.0;
-        let start = text.ceil_char_boundary(positions.start);
-        // Beginnings are searched only up to here, or every block would search through long pieces.
-        let end = text.ceil_char_boundary(positions.end);
-        let mut next = if text[..start].ends_with(char::is_whitespace) || start == 0 {
-            Some(start)
-        } else {
-            // In the middle of a word, which began before.
-            let tail = &text[start..end];
-            examined(tail, tail.find(char::is_whitespace)).map(|at| start + at)
-        };
-        std::iter::from_fn(move || {
-            let from = next.take()?;
-            let rest = text.get(from..end)?;
-            let blank = examined(rest, rest.find(|c: char| !c.is_whitespace()))?;
-            let begin = from + blank;
-            if begin >= positions.end {
-                return None;
-            }
-            let word = &text[begin..];
-            let len = examined(word, word.find(char::is_whitespace)).unwrap_or(word.len());
-            next = Some(begin + len);
-            Some(&word[..len])
-        })
+        let pieces = pieces(self.0, positions, |part| {
+            let blank = part.char_indices().find(|(_, c)| c.is_whitespace());
+            blank.map(|(at, c)| (at, c.len_utf8()))
+        });
+        pieces.map(|(_, word)| word).filter(|word| !word.is_empty())
     }
 }
 
-/// The pieces between separators that begin at these bytes, with where they do.
-fn pieces(text: &str, bytes: Range<usize>, separator: char) -> impl Iterator<Item = (usize, &str)> {
+/// Gives where the first such separator is in a part of a text, and its length.
+fn finding(separator: char) -> impl Fn(&str) -> Option<(usize, usize)> {
+    move |part| part.find(separator).map(|at| (at, separator.len_utf8()))
+}
+
+/// The pieces between separators that begin at these bytes, with where they do. `find` gives where the first separator is in a part
+/// of the text, and its length.
+fn pieces(
+    text: &str,
+    bytes: Range<usize>,
+    find: impl Fn(&str) -> Option<(usize, usize)>,
+) -> impl Iterator<Item = (usize, &str)> {
+    let find = move |part| examined(part, find(part));
     let start = text.ceil_char_boundary(bytes.start);
+    let before = text[..start].char_indices().next_back();
     // One that begins exactly here follows a separator, or the text's beginning.
-    let mut next = if start == 0 || text[..start].ends_with(separator) {
+    let mut next = if before.is_none_or(|(at, _)| find(&text[at..start]).is_some()) {
         Some(start)
     } else {
         // Only as far as one may begin, or every block would search through long pieces.
-        let tail = &text[start..text.ceil_char_boundary(bytes.end)];
-        examined(tail, tail.find(separator)).map(|at| start + at + separator.len_utf8())
+        let found = find(&text[start..text.ceil_char_boundary(bytes.end)]);
+        found.map(|(at, len)| start + at + len)
     };
     std::iter::from_fn(move || {
         let begin = next.filter(|begin| *begin < bytes.end)?;
         let rest = &text[begin..];
-        let len = examined(rest, rest.find(separator));
-        next = len.map(|len| begin + len + separator.len_utf8());
-        Some((begin, &rest[..len.unwrap_or(rest.len())]))
+        let found = find(rest);
+        next = found.map(|(at, len)| begin + at + len);
+        Some((begin, &rest[..found.map_or(rest.len(), |(at, _)| at)]))
     })
 }
 
 /// A match in a part of the text; tests count how much of it was searched.
 #[inline]
-fn examined(part: &str, found: Option<usize>) -> Option<usize> {
+fn examined(part: &str, found: Option<(usize, usize)>) -> Option<(usize, usize)> {
     #[cfg(test)]
-    tests::EXAMINED.set(tests::EXAMINED.get() + found.map_or(part.len(), |at| at + 1));
+    tests::EXAMINED.set(tests::EXAMINED.get() + found.map_or(part.len(), |(at, _)| at + 1));
     let _ = part;
     found
 }
