@@ -68,9 +68,9 @@ impl<S: Indexed> Items<S> {
     ) -> u64 {
         let len = self.len().min(most);
         let start = self.next;
-        let Some(source) = &self.source else { return 0 };
+        let Some(base) = &self.source else { return 0 };
         self.next = start + len;
-        let span = Span { source, start, len };
+        let span = PartOf { base, start, len };
         let check = CancelCheck(run.ending);
         let mut bottom = ConsumerAdapter(consumer, &check);
         match C::GROUPING {
@@ -127,15 +127,16 @@ impl<P: Positional> Pipeline for Items<P> {
     }
 }
 
-/// Some of a source's positions.
-struct Span<'a, S> {
-    source: &'a S,
-    start: u64,
-    len: u64,
+/// Part of the positions of a source.
+#[derive(Debug)]
+pub struct PartOf<S> {
+    pub(crate) base: S,
+    pub(crate) start: u64,
+    pub(crate) len: u64,
 }
 
 // SAFETY: positions are passed on one to one.
-unsafe impl<S: Indexed> Indexed for Span<'_, S> {
+unsafe impl<S: Indexed> Indexed for PartOf<S> {
     type Item = S::Item;
 
     fn len(&self) -> u64 {
@@ -145,11 +146,51 @@ unsafe impl<S: Indexed> Indexed for Span<'_, S> {
     #[inline]
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
         // SAFETY: as promised by the caller.
-        unsafe { self.source.block(self.start + start, self.start + end) }
+        unsafe { self.base.block(self.start + start, self.start + end) }
+    }
+
+    #[inline]
+    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
+        let (start, end) = (self.start + start, self.start + end);
+        // SAFETY: as promised by the caller.
+        unsafe { self.base.block_backwards(start, end) }
     }
 
     unsafe fn discard(&self, start: u64, end: u64) {
         // SAFETY: as promised by the caller.
-        unsafe { self.source.discard(self.start + start, self.start + end) };
+        unsafe { self.base.discard(self.start + start, self.start + end) };
+    }
+}
+
+// SAFETY: an item of the base for each position.
+unsafe impl<S: Positional> Positional for PartOf<S> {
+    fn into_vec(self) -> Result<Vec<S::Item>, Self> {
+        let Self { base, start, len } = self;
+        let part = |base| Self { base, start, len };
+        if len < base.len() {
+            // The others were discarded.
+            return Err(part(base));
+        }
+        base.into_vec().map_err(part)
+    }
+}
+
+// SAFETY: positions are passed on one to one.
+unsafe impl<S: Indexed> Indexed for &S {
+    type Item = S::Item;
+
+    fn len(&self) -> u64 {
+        (**self).len()
+    }
+
+    #[inline]
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
+        // SAFETY: as promised by the caller.
+        unsafe { (**self).block(start, end) }
+    }
+
+    unsafe fn discard(&self, start: u64, end: u64) {
+        // SAFETY: as promised by the caller.
+        unsafe { (**self).discard(start, end) };
     }
 }

@@ -1,9 +1,10 @@
 //! Part of the items, by position: `take`, `skip`, `take_last`, `skip_last`.
 //!
-//! Unsafe: passes positions on; those left out are discarded when the query begins.
+//! Unsafe: those left out are discarded when the query begins.
 
 use crate::engine::{Ending, Indexed};
-use crate::query::{Breaker, Items, Materialized, Ordered, Pipeline, Positional, Query, QueryRun};
+use crate::query::items::PartOf;
+use crate::query::{Breaker, Items, Materialized, Ordered, Pipeline, Query, QueryRun};
 
 /// See [`Query::take`] and its siblings.
 #[derive(Debug)]
@@ -78,54 +79,6 @@ impl<P: Pipeline> Breaker for Part<P> {
 
     fn explain(&self) -> [String; 2] {
         [self.base.explain(), self.which.name().into()]
-    }
-}
-
-/// Part of the positions of a source.
-#[derive(Debug)]
-pub struct PartOf<S> {
-    base: S,
-    start: u64,
-    len: u64,
-}
-
-// SAFETY: positions are passed on one to one.
-unsafe impl<S: Indexed> Indexed for PartOf<S> {
-    type Item = S::Item;
-
-    fn len(&self) -> u64 {
-        self.len
-    }
-
-    #[inline]
-    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
-        // SAFETY: as promised by the caller.
-        unsafe { self.base.block(self.start + start, self.start + end) }
-    }
-
-    #[inline]
-    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
-        let (start, end) = (self.start + start, self.start + end);
-        // SAFETY: as promised by the caller.
-        unsafe { self.base.block_backwards(start, end) }
-    }
-
-    unsafe fn discard(&self, start: u64, end: u64) {
-        // SAFETY: as promised by the caller.
-        unsafe { self.base.discard(self.start + start, self.start + end) };
-    }
-}
-
-// SAFETY: an item of the base for each position.
-unsafe impl<S: Positional> Positional for PartOf<S> {
-    fn into_vec(self) -> Result<Vec<S::Item>, Self> {
-        let Self { base, start, len } = self;
-        let part = |base| Self { base, start, len };
-        if len < base.len() {
-            // The others were discarded.
-            return Err(part(base));
-        }
-        base.into_vec().map_err(part)
     }
 }
 
