@@ -116,7 +116,7 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
         }
     }
 
-    /// The runner's table is full.
+    /// The runner's table is full: it may grow with the next group, or what it has goes to the parts.
     #[cold]
     fn make_room(&self, runner: &mut Runner<K, V, A::Group>) {
         let len = runner.local.len();
@@ -130,7 +130,6 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
             self.items.is_some_and(are_few) || len < len_max && !runner.has_many_keys()
         };
         if may_grow {
-            runner.local.grow();
             return;
         }
         let parts = Arc::clone(lock(&self.parts).get_or_insert_with(|| Arc::new(Parts::new())));

@@ -5,7 +5,7 @@
 
 use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::runs::Runs;
-use crate::query::hash::table::{GroupEntry, Slots, Table, find};
+use crate::query::hash::table::{GROWTH, GroupEntry, Slots, Table, find};
 use crate::query::hash::{ItemPosition, hash_of};
 use foldhash::fast::FixedState;
 use std::hash::Hash;
@@ -74,11 +74,6 @@ impl<K, G> Local<K, G> {
         if self.len() == 0 && self.table.is_full() {
             self.table = Table::with_capacity(items.min(LEN_EXPECTED_MAX));
         }
-    }
-
-    /// Makes room for more groups.
-    pub(crate) fn grow(&mut self) {
-        self.table.make_room(self.len() * GROWTH);
     }
 
     /// Gives the table more slots if this number of items, which were added to it, is large: a key that is not in the
@@ -270,8 +265,6 @@ impl<K: Eq, G> Merged<K, G> {
 const LOCAL_BYTES_MAX: usize = 2 << 20;
 /// The slots of this number of groups do: a key that is missing is looked up in them alone, so most of what is merged is.
 pub(crate) const MERGED_LEN_MAX: usize = LOCAL_BYTES_MAX / (2 * size_of::<u32>());
-/// A full table makes room for this many times its groups.
-const GROWTH: usize = 4;
 /// A table with room for fewer groups than this is thinned out: its slots stay in a processor's own cache,
 const SPARSE_LEN_MAX: usize = 32_768;
 /// after this many items for each group that it has room for,
@@ -307,12 +300,11 @@ mod tests {
     /// Adds an item of each of these keys.
     fn add_each(table: &mut Local<usize, usize>, keys: usize) {
         let mut items = 0..keys;
+        // Breaks where it is full, and then grows.
         while table
             .add(&Counting, 0, &mut items, |key| Some((key, ())))
             .is_break()
-        {
-            table.grow();
-        }
+        {}
     }
 
     #[test]

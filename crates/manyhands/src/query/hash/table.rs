@@ -177,7 +177,8 @@ impl<E: Keyed> Table<E> {
 
 const SLOTS_MIN: usize = 16;
 const SLOTS_PER_ENTRY: usize = 2;
-const GROWTH: usize = 4;
+/// A full table makes room for this many times its entries.
+pub(super) const GROWTH: usize = 4;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
