@@ -79,42 +79,36 @@ where
     }
 
     fn combine(&self, left: Self::Value, right: Self::Value) -> Self::Value {
-        match (left, right) {
-            (Part::Table(mut table), Part::Table(later)) => {
-                table.extend(later);
-                Part::Table(table)
-            }
-            (Part::Table(mut table), Part::Items { items, .. }) => {
-                table.extend(items);
-                Part::Table(table)
-            }
-            (
-                Part::Items {
-                    items,
-                    look_at: SAMPLE,
-                },
-                Part::Table(later),
-            ) => {
-                let mut table: C = table_of(items);
-                table.extend(later);
-                Part::Table(table)
-            }
-            (Part::Items { mut items, look_at }, Part::Table(later)) => {
+        let (mut items, look_at) = match left {
+            Part::Table(table) => return Part::Table(right.added_to(table)),
+            Part::Items { items, look_at } => (items, look_at),
+        };
+        match right {
+            Part::Table(_) if look_at == SAMPLE => Part::Table(right.added_to(table_of(items))),
+            Part::Table(later) => {
                 items.extend(later);
                 Part::Items { items, look_at }
             }
-            (
-                Part::Items { mut items, look_at },
-                Part::Items {
-                    items: later,
-                    look_at: other,
-                },
-            ) => {
+            Part::Items {
+                items: later,
+                look_at: other,
+            } => {
                 self.make_room(&mut items, later.len());
                 items.extend(later);
                 self.part_of(items, look_at.max(other))
             }
         }
+    }
+}
+
+impl<T, C: Default + Extend<T> + IntoIterator<Item = T>> Part<T, C> {
+    /// A table of earlier items, and these.
+    fn added_to(self, mut table: C) -> C {
+        match self {
+            Self::Items { items, .. } => table.extend(items),
+            Self::Table(later) => table.extend(later),
+        }
+        table
     }
 }
 
