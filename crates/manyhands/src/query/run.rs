@@ -80,17 +80,16 @@ pub struct QueryRun<'a, E> {
 
 impl<'a, E: Ending> QueryRun<'a, E> {
     pub(crate) fn plan(&self) -> Plan<'_> {
+        let (degree, helpers) = match self.settings.mode {
+            ExecutionMode::Auto => (self.settings.degree, HelperPolicy::WhenItPays),
+            ExecutionMode::Parallel => (self.settings.degree, HelperPolicy::AtOnce),
+            ExecutionMode::Sequential => (Some(1), HelperPolicy::WhenItPays),
+        };
         Plan {
             sharing: SharingPlan {
-                degree: match self.settings.mode {
-                    ExecutionMode::Sequential => Some(1),
-                    ExecutionMode::Auto | ExecutionMode::Parallel => self.settings.degree,
-                },
+                degree,
                 runtime: self.settings.runtime,
-                helpers: match self.settings.mode {
-                    ExecutionMode::Parallel => HelperPolicy::AtOnce,
-                    ExecutionMode::Auto | ExecutionMode::Sequential => HelperPolicy::WhenItPays,
-                },
+                helpers,
                 merges_items: self.settings.merges_items,
                 until: self.settings.until,
             },
