@@ -10,17 +10,13 @@ use std::cmp::Ordering;
 ///
 /// Slices that look sorted, forwards or backwards, are not: one thread sorts them in one pass.
 pub(super) fn sorting_pays<T>(items: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> bool {
-    twice(|| {
+    let pays = || {
         Look::at(items, compare).is_some_and(|look| {
             let comparisons = items.len() as u64 * u64::from(look.passes(items.len()));
             !look.is_sorted() && look.pays(comparisons)
         })
-    })
-}
-
-/// Whether it pays, by a second look, too: where the first finds nothing in the caches, comparisons seem to take several times as
-/// long as they do.
-fn twice(pays: impl Fn() -> bool) -> bool {
+    };
+    // By a second look, too: where the first finds nothing in the caches, comparisons seem to take several times as long as they do.
     pays() && pays()
 }
 

@@ -38,27 +38,23 @@ fn part_large<T>(items: &mut [T], is_left: impl Fn(&T) -> bool) -> usize {
 
 /// Moves to the front the median of a random sample of [`SAMPLE_LEN`] items, which the slice must have.
 pub(super) fn pivot_to_front<T>(items: &mut [T], compare: &impl Fn(&T, &T) -> Ordering) {
-    let mut random = Random::new();
+    let mut below = random();
     for at in 0..SAMPLE_LEN {
-        items.swap(at, at + random.below(items.len() - at));
+        items.swap(at, at + below(items.len() - at));
     }
     items[..SAMPLE_LEN].sort_unstable_by(compare);
     items.swap(0, SAMPLE_LEN / 2);
 }
 
-/// Marsaglia's xorshift. Its start is unpredictable, so that no attacker can prepare a slice whose samples are bad.
-struct Random(u64);
-
-impl Random {
-    fn new() -> Self {
-        Self(RandomState::new().hash_one(0) | 1)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % end
+/// Numbers below an end, by Marsaglia's xorshift. Its start is unpredictable, so that no attacker can prepare a slice whose samples
+/// are bad.
+fn random() -> impl FnMut(usize) -> usize {
+    let mut state = RandomState::new().hash_one(0) | 1;
+    move |end| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as usize % end
     }
 }
 
@@ -69,13 +65,13 @@ const SWAPPED_ALWAYS_SIZE_MAX: usize = 32;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Random, part, part_large};
+    use super::{part, part_large, random};
 
     #[test]
     fn no_two_samples_are_drawn_alike() {
         let draw = || {
-            let mut random = Random::new();
-            [(); 8].map(|()| random.below(1 << 20))
+            let mut below = random();
+            [(); 8].map(|()| below(1 << 20))
         };
         assert_ne!(draw(), draw());
     }

@@ -50,21 +50,17 @@ pub(super) fn sort<T: Send, E: Ending>(
 
 /// The pieces of a pass that merges neighbouring runs of `run_len` items.
 fn merges<'a, T>(
-    mut from: &'a mut [T],
-    mut to: &'a mut [MaybeUninit<T>],
+    from: &'a mut [T],
+    to: &'a mut [MaybeUninit<T>],
     run_len: usize,
     piece_len: usize,
     compare: &impl Fn(&T, &T) -> Ordering,
 ) -> Vec<Merge<'a, T>> {
     let mut merges = Vec::new();
-    while !from.is_empty() {
-        let left_len = run_len.min(from.len());
-        let (left, rest) = from.split_at_mut(left_len);
-        let right_len = run_len.min(rest.len());
-        let (right, rest) = rest.split_at_mut(right_len);
-        let (out, out_rest) = to.split_at_mut(left_len + right_len);
+    let both_len = run_len.saturating_mul(2);
+    for (both, out) in from.chunks_mut(both_len).zip(to.chunks_mut(both_len)) {
+        let (left, right) = both.split_at_mut(run_len.min(both.len()));
         split(Merge { left, right, out }, piece_len, compare, &mut merges);
-        (from, to) = (rest, out_rest);
     }
     merges
 }
