@@ -163,7 +163,6 @@ where
         source: S,
         body: impl Fn(S::Item, &Control<'_>, &mut L) + Sync,
     ) -> E::Output<Outcome> {
-        let body = move |item, _, control: &Control<'_>, local: &mut L| body(item, control, local);
         let outcome = self.run(source, body);
         self.options.ending.conclude(Some(outcome))
     }
@@ -197,9 +196,9 @@ where
     ) -> Result<Outcome, Failures<Err>> {
         let (gathered, called) = (Gathered::new(), self.called_here());
         let outcome = gathered.around(|| {
-            let outcome = called.run(source, |item, position, control, local| {
+            let outcome = called.run(source, |item, control, local| {
                 let body = || body(item, control, local);
-                gathered.attempt(control.state, position, body);
+                gathered.attempt(control.state, control.position, body);
             });
             // First: the compiler leaks what is returned if a drop panics after that.
             drop(body);
@@ -212,7 +211,7 @@ where
     fn run<S: Source>(
         &self,
         source: S,
-        body: impl Fn(S::Item, u64, &Control<'_>, &mut L) + Sync,
+        body: impl Fn(S::Item, &Control<'_>, &mut L) + Sync,
     ) -> Outcome {
         let (ending, state) = (self.options.ending, LoopState::new());
         let body = |position, item, local: &mut L| {
@@ -221,7 +220,7 @@ where
                 position,
                 token: ending.token(),
             };
-            body(item, position, &control, local);
+            body(item, &control, local);
             Some(())
         };
         let (feed, watch) = (source.into_feed(), Both(ending, &state));
