@@ -76,6 +76,8 @@ impl Threads {
                 }
             }
             others_run |= job.is_some();
+            // However short its call is, it runs no task before the end, and may call again at once.
+            found.long.starving += usize::from(job.is_some() && !slot.is_worker());
             shared.idle.detected_blocked.unmark(&slot.detected_blocked);
         }
         // Read once for all of them, and only if it matters.

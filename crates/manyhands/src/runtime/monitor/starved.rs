@@ -1,8 +1,9 @@
 //! Work that starves behind long computations: which threads compute at one job for long.
 //!
 //! A sweep notes such jobs. When they occupy every worker, a thread beyond the limit may run short tasks (`overcommit.rs`,
-//! `worker/short_tasks.rs`). For other work a sweep adds a thread only when they have occupied every worker for half a
-//! second, or for five seconds where other threads want the processors (`policy.rs`).
+//! `worker/short_tasks.rs`). For other tasks a sweep adds a thread only when they have occupied every worker for half a
+//! second, or for five seconds where other threads want the processors (`policy.rs`). Threads outside, which run no task while
+//! they are in a call, count at once: else a task would wait for ever beside as many as there are workers.
 //!
 //! Not here: whether a thread computes (`detector.rs`, `blocked.rs`).
 
@@ -18,7 +19,7 @@ use std::{mem, ptr};
 /// The threads that one sweep has seen at long jobs.
 #[derive(Debug, Default)]
 pub(super) struct Long {
-    /// Those that have computed for so long that waiting work starves.
+    /// Those that have computed for so long that waiting work starves, and those outside.
     pub(super) starving: usize,
     /// As these, but beyond the limit, in a task that was taken for a short one.
     pub(super) starving_beyond: usize,
@@ -59,7 +60,7 @@ impl Long {
                 self.taken_for_short.push(computed_for);
             }
         }
-        if policy::starves(running_for, watch.has_processor) {
+        if slot.is_worker() && policy::starves(running_for, watch.has_processor) {
             let count = if is_in_short_task {
                 &mut self.starving_beyond
             } else {

@@ -10,6 +10,7 @@ use crate::{Runtime, task};
 use std::cell::RefCell;
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
 use std::time::Duration;
 
 /// A task that runs until `end`.
@@ -91,6 +92,33 @@ fn tasks_beyond_the_limit_starve_others_only_where_they_have_the_places() {
     shared.idle.begin(Activity::ExternalThread);
     assert_eq!(stats(2, 5).starving(shared), 2);
     assert_eq!(stats(1, 5).starving(shared), 1, "the other has just begun");
+}
+
+#[test]
+fn a_task_beside_as_many_callers_outside_as_workers_gets_a_thread_at_the_next_sweep() {
+    let runtime = without_monitor();
+    let (entered, all_entered) = mpsc::channel();
+    let call = |end: Receiver<()>| {
+        let _entered = runtime.enter();
+        current::with_slot(|slot| {
+            entered.send(slot.is_some()).expect("the test waits");
+            wait_for_drop(&end);
+        });
+    };
+    let (threads, occupying) = thread::scope(|scope| {
+        let calls = [(); 2].map(|()| {
+            let (end, ends) = mpsc::channel();
+            scope.spawn(|| call(ends));
+            assert_eq!(all_entered.recv_timeout(LIMIT), Ok(true));
+            end
+        });
+        let occupying = Occupying::begin_unnoticed(&runtime);
+        sweep(&runtime);
+        let threads = runtime.shared().idle.threads();
+        drop(calls);
+        (threads, occupying)
+    });
+    assert_eq!((threads, occupying.end()), (1, Some(0)));
 }
 
 #[test]
