@@ -243,8 +243,10 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
         start: u64,
     ) -> Self {
         let is_watched = thread.is_some_and(|thread| {
-            // SAFETY: the frame is borrowed until `leave` or `leave_panicked` has left the call.
-            let is_watched = unsafe { thread.enter(&frame.call) };
+            // `open` needs the whole frame.
+            let call = ptr::from_ref(frame).cast();
+            // SAFETY: the frame begins with the call, and is borrowed until `leave` or `leave_panicked` has left that.
+            let is_watched = unsafe { thread.enter(call) };
             is_watched || begin_watch(thread)
         });
         Self {

@@ -186,17 +186,19 @@ impl<J, R> UnsharedCalls<J, R> {
     /// Begins a call. Returns whether a monitor watches; if not, the owner sees to that now.
     ///
     /// # Safety
-    /// The call stays where it is until [`leave`](Self::leave) has returned. Calls end in the reverse order.
+    /// The call is valid, and stays where it is until [`leave`](Self::leave) has returned; what opens it gets this pointer.
+    /// Calls end in the reverse order.
     #[inline]
     #[must_use]
-    pub(crate) unsafe fn enter(&self, call: &UnsharedCall<J, R>) -> bool {
-        if call.outer.is_null() {
+    pub(crate) unsafe fn enter(&self, call: *const UnsharedCall<J, R>) -> bool {
+        // SAFETY: promised by the caller.
+        let UnsharedCall { outer, number, .. } = unsafe { &*call };
+        if outer.is_null() {
             // Relaxed: a monitor that reads another number looks later, or finds nothing.
-            self.outermost.store(call.number, Ordering::Relaxed);
+            self.outermost.store(*number, Ordering::Relaxed);
         }
         // Release: publishes the call; pairs with the Acquire in `freeze`.
-        self.current
-            .store(ptr::from_ref(call).cast_mut(), Ordering::Release);
+        self.current.store(call.cast_mut(), Ordering::Release);
         fence::light();
         // Relaxed: F4.
         self.is_watched.load(Ordering::Relaxed)
@@ -462,7 +464,7 @@ mod tests {
             frames.push(Box::new(call));
             let call = frames.last().expect("it is there");
             // SAFETY: it stays where it is, and is left below, in the reverse order.
-            let _ = unsafe { calls.enter(call) };
+            let _ = unsafe { calls.enter(&raw const **call) };
             assert_eq!(calls.claim(call, 0, 1), 1);
         }
         let mut forks = Vec::new();
