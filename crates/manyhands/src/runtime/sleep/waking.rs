@@ -123,7 +123,7 @@ pub(crate) fn use_room(pool: &impl Pool) {
 }
 
 /// External thread, which has counted as this: leaves the runtime. It may call again at once, so no worker comes in its place for
-/// the calls of others.
+/// the calls of others. Where bodies of such a call wait for one another, the next sweep brings one.
 pub(crate) fn leave_external(pool: &impl Pool, counted_as: Activity) {
     pool.idle().end(counted_as);
     if pool.idle().has_room() && pool.has_unowned_work() {
