@@ -7,6 +7,7 @@ use manyhands::query::prelude::*;
 use manyhands::{Runtime, channel, join, parallel, scope, task, time};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 /// This many items, where Miri does a thousandth of what the processor does.
@@ -51,6 +52,32 @@ fn a_loop_runs_each_body_once() {
         assert!(runs.iter().all(|runs| runs.load(Ordering::Relaxed) == 1));
         let texts = parallel::map(0..MANY, |i| i.to_string());
         assert_eq!(texts[MANY - 1], (MANY - 1).to_string());
+    });
+}
+
+/// How a call ends whose first item waits until another one has begun: it returns, or its first item panics.
+fn goes_on(len: usize, panics: bool) -> bool {
+    let (begun, others) = mpsc::channel();
+    let others = Mutex::new(others);
+    let texts: Vec<String> = (0..len).map(|i| i.to_string()).collect();
+    let body = |text: String| {
+        if text == "0" {
+            let another = others.lock().unwrap().recv_timeout(Duration::from_secs(60));
+            assert!(another.is_ok() && !panics, "the first");
+        } else {
+            begun.send(()).unwrap();
+        }
+    };
+    catch_unwind(AssertUnwindSafe(|| parallel::for_each(texts, body))).is_ok()
+}
+
+#[test]
+fn what_follows_an_item_that_goes_on_is_run_by_others() {
+    on_pool(|| {
+        for len in [2, 3, 6] {
+            assert!(goes_on(len, false));
+            assert!(!goes_on(len, true));
+        }
     });
 }
 

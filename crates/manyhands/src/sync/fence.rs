@@ -4,8 +4,7 @@
 //! sequentially consistent fences: either what precedes `light` is visible after `heavy`, or what
 //! precedes `heavy` is visible after `light`. On Linux `heavy` is `membarrier(PRIVATE_EXPEDITED)`, which
 //! makes every running thread of the process pass a full barrier, so `light` need only stop the compiler.
-//! If that call is missing or forbidden, or unknown as to Miri, `needs_fence` is true and the owner executes a real
-//! fence.
+//! If that call is missing or forbidden, `needs_fence` is true and the owner executes a real fence.
 //!
 //! Source: the idea is asymmetric fences, <https://wg21.link/p1202>.
 //!
@@ -18,10 +17,10 @@ use manyhands_system::barrier;
 #[inline(always)]
 pub(crate) fn light() {
     // SeqCst: only the compiler is ordered here; `heavy` orders the processor.
-    #[cfg(not(loom))]
+    #[cfg(not(any(loom, miri)))]
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
-    // SeqCst: loom has no process-wide barrier, so the model has a fence on both sides.
-    #[cfg(loom)]
+    // SeqCst: neither loom nor Miri has a process-wide barrier, so both have a fence on both sides.
+    #[cfg(any(loom, miri))]
     crate::sync::atomic::fence(Ordering::SeqCst);
 }
 
@@ -39,5 +38,5 @@ pub(crate) fn needs_fence() -> bool {
     IS_REAL && !barrier::is_there()
 }
 
-/// Models and explorations have their own atomics, which the system's barrier does not order.
-const IS_REAL: bool = cfg!(not(any(loom, shuttle)));
+/// Models and explorations have their own atomics, which the system's barrier does not order, and Miri has no such barrier.
+const IS_REAL: bool = cfg!(not(any(loom, shuttle, miri)));
