@@ -247,20 +247,16 @@ pub(crate) fn run_short<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
         site,
         observer,
     };
-    let is_opened = match thread {
-        _ if len == 1 => {
-            // SAFETY: it is asked for once, here.
-            unsafe { runner.run(0, 1) };
-            false
-        }
-        Some(thread) if degree != Some(1) => {
-            unshared::run(whole, len, (thread, number), &mut runner)
-        }
-        _ => {
-            // SAFETY: each position is asked for once, here.
-            unsafe { run_whole(&mut runner, len) };
-            false
-        }
+    let is_opened = if len == 1 {
+        // SAFETY: it is asked for once, here.
+        unsafe { runner.run(0, 1) };
+        false
+    } else if let Some(thread) = thread.filter(|_| degree != Some(1)) {
+        unshared::run(whole, len, (thread, number), &mut runner)
+    } else {
+        // SAFETY: each position is asked for once, here.
+        unsafe { run_whole(&mut runner, len) };
+        false
     };
     match runner.into_state() {
         Some(state) if is_opened => consumer.finish(state),
