@@ -57,6 +57,37 @@ fn a_sleeper_may_be_polled_and_then_park() {
     });
 }
 
+#[test]
+fn a_wake_is_not_lost_where_what_is_polled_beside_the_sleeper_parks_itself() {
+    check(|| {
+        let shared = Arc::new((Parker::default(), Flag::new(), Flag::new()));
+        let wakers = [
+            beside(&shared, |shared| {
+                shared.1.set();
+                shared.0.unpark();
+            }),
+            beside(&shared, |shared| {
+                shared.2.set();
+                shared.0.unpark();
+            }),
+        ];
+        let (parker, happened, has_ended) = &*shared;
+        let watcher = Waiter::new();
+        // Acquired through the parker, as below.
+        while !happened.is_set() {
+            watcher.wait(|context| {
+                let woken = parker.poll_park(context);
+                while woken.is_pending() && !has_ended.is_set() {
+                    parker.park();
+                }
+                woken
+            });
+            parker.end_polls();
+        }
+        join_all(wakers);
+    });
+}
+
 /// A worker of the models.
 #[derive(Debug)]
 struct Worker(Parker);

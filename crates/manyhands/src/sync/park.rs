@@ -2,7 +2,8 @@
 //!
 //! Not a queue: one sleeper at a time. Wakes merge, so a sleeper must re-check its condition.
 //!
-//! The sleeper may also sleep in something that polls futures; then a waker wakes it there.
+//! The sleeper may also sleep in something that polls futures; then a waker wakes it there. What is polled there may itself
+//! park, and so consume a wake that is meant for the sleeper below. So a park ends by waking that too.
 //!
 //! # States
 //! - `EMPTY`: no wake is pending.
@@ -11,7 +12,8 @@
 //! - `NOTIFIED`: a wake is pending.
 //!
 //! # Threads
-//! One thread at a time calls `park`, or `poll_park` and finally `end_polls`; any thread calls `unpark`.
+//! One thread at a time calls `park`, or `poll_park` and finally `end_polls`, and `park` between two polls; any thread calls
+//! `unpark`.
 
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Condvar, Mutex, lock};
@@ -60,20 +62,17 @@ impl Parker {
                 drop(lock(&self.lock));
                 self.wakeup.notify_one();
             }
-            POLLED => {
-                // Set before the state was.
-                let waker = lock(&self.lock).clone();
-                if let Some(waker) = waker {
-                    waker.wake();
-                }
-            }
+            // Set before the state was.
+            POLLED => self.wake_polled(),
             _ => {}
         }
     }
 
-    /// Sleeper: ready when a wake has come; until then the next one wakes through `context`.
+    /// Sleeper: ready when a wake has come, or may have come since the last poll; until then the next one wakes through
+    /// `context`.
     pub(crate) fn poll_park(&self, context: &Context<'_>) -> Poll<()> {
         let mut waker = lock(&self.lock);
+        let is_first = waker.is_none();
         match &mut *waker {
             Some(known) => known.clone_from(context.waker()),
             unknown => *unknown = Some(context.waker().clone()),
@@ -84,8 +83,10 @@ impl Parker {
             self.state
                 .compare_exchange(EMPTY, POLLED, Ordering::Release, Ordering::Acquire);
         match polled {
-            Ok(_) | Err(POLLED) => Poll::Pending,
-            Err(_) => Poll::Ready(()),
+            Err(POLLED) => Poll::Pending,
+            Ok(_) if is_first => Poll::Pending,
+            // A wake has come; or something has parked here, and may have consumed one.
+            _ => Poll::Ready(()),
         }
     }
 
@@ -106,14 +107,22 @@ impl Parker {
         let parked =
             self.state
                 .compare_exchange(EMPTY, PARKED, Ordering::Relaxed, Ordering::Acquire);
-        if parked.is_ok() {
-            match limit {
-                None => drop(self.wakeup.wait(guard)),
-                Some(limit) => drop(self.wakeup.wait_timeout(guard, limit)),
-            }
+        match limit {
+            _ if parked.is_err() => drop(guard),
+            None => drop(self.wakeup.wait(guard)),
+            Some(limit) => drop(self.wakeup.wait_timeout(guard, limit)),
         }
         // Acquire: consumes a wake and sees what its sender did.
         self.state.swap(EMPTY, Ordering::Acquire);
+        self.wake_polled();
+    }
+
+    /// Makes the sleeper poll again, if it polls.
+    fn wake_polled(&self) {
+        let waker = lock(&self.lock).clone();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 }
 
