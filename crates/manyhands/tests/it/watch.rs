@@ -7,8 +7,10 @@ use manyhands::channel::watch::{Receiver, Sender};
 use manyhands::channel::{self, SendError};
 use manyhands::task;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Wake, Waker};
 use std::thread;
 
 /// How many threads change the value, and how often each.
@@ -250,5 +252,47 @@ fn what_changes_the_value_and_sends_into_the_channel_panics() {
         elsewhere.join().unwrap();
         assert_eq!((changed, *receiver.latest()), (Ok(()), 11));
         assert_eq!(calls.into_inner(), 2);
+    });
+}
+
+/// A waker that sends 7.
+struct SendsSeven(Sender<u32>);
+
+impl Wake for SendsSeven {
+    fn wake(self: Arc<Self>) {
+        self.0.send(7).unwrap();
+    }
+}
+
+/// A value that sends 9 when it is dropped, if it is 1.
+#[derive(Clone)]
+struct SendsNine(u32, Option<Sender<Self>>);
+
+impl Drop for SendsNine {
+    fn drop(&mut self) {
+        if let (1, Some(sender)) = (self.0, &self.1) {
+            sender.send(Self(9, None)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn wakers_and_values_that_are_dropped_may_send_when_the_value_was_changed() {
+    within(60, || {
+        let (sender, mut receiver) = channel::watch(0);
+        let waker = Waker::from(Arc::new(SendsSeven(sender.clone())));
+        let changed = pin!(receiver.changed());
+        assert!(changed.poll(&mut Context::from_waker(&waker)).is_pending());
+        sender.send_modify(|n| *n = 1).unwrap();
+        assert_eq!(*sender.latest(), 7);
+        for is_modified in [true, false] {
+            let (sender, _) = channel::watch(SendsNine(0, None));
+            sender.send(SendsNine(1, Some(sender.clone()))).unwrap();
+            let changed = sender.send_if_modified(|value| {
+                value.0 += u32::from(is_modified);
+                is_modified
+            });
+            assert_eq!((changed, sender.latest().0), (Ok(is_modified), 9));
+        }
     });
 }

@@ -94,7 +94,7 @@ impl<T> Sender<T> {
     /// differs from tokio, which changes the value in place while receivers wait, and keeps what was changed in any case.
     ///
     /// # Cost
-    /// A clone of the value and one allocation for each call of `modify`, two short locks, and a wake for each receiver
+    /// A clone of the value and one allocation for each call of `modify`, three short locks, and a wake for each receiver
     /// that waits.
     ///
     /// # Errors
@@ -124,12 +124,21 @@ impl<T> Sender<T> {
         T: Clone,
     {
         let thread = thread::current().id();
-        self.lock_to_send().modifying.push(thread);
-        let _modifies = OnDrop(|| self.core.lock().modifying.retain(|other| *other != thread));
         loop {
-            let (old, version) = self.current()?;
-            let mut new = T::clone(&old);
-            if !modify(&mut new) {
+            let mut state = self.lock_to_send();
+            if state.subscribers.closed.is_some() {
+                return Err(SendError(()));
+            }
+            let (old, version) = (Arc::clone(&state.value), state.version);
+            state.modifying.push(thread);
+            drop(state);
+            // Dropped when this thread no longer counts as modifying, as the old value is: both may send then.
+            let mut new;
+            let modifies = OnDrop(|| self.core.lock().modifying.retain(|other| *other != thread));
+            new = T::clone(&old);
+            let is_modified = modify(&mut new);
+            drop(modifies);
+            if !is_modified {
                 return Ok(false);
             }
             let new = Arc::new(new);
@@ -138,15 +147,6 @@ impl<T> Sender<T> {
                 replace(state, new);
                 return Ok(true);
             }
-        }
-    }
-
-    /// The value and its version.
-    fn current(&self) -> Result<(Arc<T>, u64), SendError<()>> {
-        let state = self.core.lock();
-        match state.subscribers.closed {
-            None => Ok((Arc::clone(&state.value), state.version)),
-            Some(_) => Err(SendError(())),
         }
     }
 
