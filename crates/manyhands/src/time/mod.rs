@@ -32,6 +32,10 @@
 //! # Runtimes
 //! A timer belongs to the runtime that is current at the first poll of its future: a worker's own, else the
 //! entered one, else the default one. This also works on threads of other libraries.
+//!
+//! # Wakers
+//! A thread of the runtime wakes those who wait for timers, and fires no other timer meanwhile. The wakers of this library only
+//! queue a task, or wake a thread. One of another kind must not wait for a timer.
 
 mod deadline;
 mod interval;
