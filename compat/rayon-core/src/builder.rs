@@ -142,6 +142,9 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Takes the calling thread into the pool, with index 0 and for life. It runs the pool's work only while it
     /// waits for some, or yields to it.
+    ///
+    /// A worker of manyhands, whose task calls this, still runs work of the global pool between its tasks. It has an index
+    /// of the global pool then; methods of its own pool find it there all the same.
     pub fn use_current_thread(mut self) -> Self {
         self.settings.uses_current_thread = true;
         self

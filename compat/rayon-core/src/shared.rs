@@ -8,6 +8,10 @@
 //! until there are none, or for a slice of time, and leaves. So rayon's work and manyhands' tasks take turns, and
 //! a worker that blocks is replaced for both.
 //!
+//! A pool may be made of a worker, by `use_current_thread` in a task. That one has a slot for life, which is its current
+//! one in all its tasks. When it is called for work here, it serves that slot if it is one of this pool, and else takes
+//! one on top.
+//!
 //! Not here: what a thread runs in its slot (`worker.rs`).
 //!
 //! Unsafe: the threads' halves of free slots are kept as pointers.
@@ -38,6 +42,7 @@ pub(crate) struct SharedHost {
 pub(crate) struct LentSlot {
     host: &'static SharedHost,
     worker: &'static WorkerThread,
+    /// `None`: the thread has it for life.
     guard: Option<SlotGuard>,
 }
 
@@ -120,8 +125,18 @@ impl SharedHost {
     pub(crate) fn take_slot_inline(&'static self) -> Option<LentSlot> {
         self.runtime.worker_index()?;
         let lent = self.take_any_slot()?;
-        greet(lent.worker, None);
+        lent.greet(None);
         Some(lent)
+    }
+
+    /// The slot that the calling thread, which is in the middle of nothing, has here for life.
+    fn slot_for_life(&'static self) -> Option<LentSlot> {
+        let worker = WorkerThread::current_in(self.registry())?;
+        Some(LentSlot {
+            host: self,
+            worker,
+            guard: None,
+        })
     }
 
     /// The slot where the calling thread is at home, else any free one if it is at home nowhere.
@@ -142,9 +157,6 @@ impl SharedHost {
     }
 
     fn take_slot(&'static self, index: usize) -> Option<LentSlot> {
-        if WorkerThread::current().is_some() {
-            return None;
-        }
         let worker = self.free.take(index, self.registry().sleep())?;
         // SAFETY: leaked, and now the calling thread's alone.
         let worker: &'static WorkerThread = unsafe { worker.as_ref() };
@@ -168,7 +180,7 @@ impl Host for SharedHost {
         if let Some(call) = self.free.call(&**self.registry()) {
             self.run_on_runtime(move |host| {
                 // If no slot is free any more, the search ends here.
-                if let Some(lent) = host.take_any_slot() {
+                if let Some(lent) = host.slot_for_life().or_else(|| host.take_any_slot()) {
                     lent.serve(Some(call));
                 }
             });
@@ -182,36 +194,37 @@ impl Host for SharedHost {
     }
 }
 
-/// Calls the start handler where a thread has a slot for the first time. That ends a search of the thread, because the
-/// handler is the user's: it may wait for what was to be searched.
-fn greet<'pool>(
-    worker: &WorkerThread,
-    search: Option<Search<'pool, Registry>>,
-) -> Option<Search<'pool, Registry>> {
-    thread_local! {
-        static GREETED: RefCell<HashSet<usize>> = RefCell::default();
-    }
-    let (registry, index) = (worker.registry(), worker.index());
-    match &registry.handlers().start {
-        Some(handler) if GREETED.with_borrow_mut(|greeted| greeted.insert(index)) => {
-            drop(search);
-            registry.handlers().catch_unwind(|| handler(index));
-            None
-        }
-        _ => search,
-    }
-}
-
 impl LentSlot {
     pub(crate) fn worker(&self) -> &WorkerThread {
         self.worker
+    }
+
+    /// Calls the start handler where a thread is lent a slot for the first time. That ends a search of the thread, because the
+    /// handler is the user's: it may wait for what was to be searched.
+    fn greet<'pool>(
+        &self,
+        search: Option<Search<'pool, Registry>>,
+    ) -> Option<Search<'pool, Registry>> {
+        thread_local! {
+            static GREETED: RefCell<HashSet<usize>> = RefCell::default();
+        }
+        let (registry, index) = (self.worker.registry(), self.worker.index());
+        let is_first = || GREETED.with_borrow_mut(|greeted| greeted.insert(index));
+        match &registry.handlers().start {
+            Some(handler) if self.guard.is_some() && is_first() => {
+                drop(search);
+                registry.handlers().catch_unwind(|| handler(index));
+                None
+            }
+            _ => search,
+        }
     }
 
     /// Runs jobs until there are none, or the slice of time is over. `call` is the search that the thread was called to.
     fn serve(self, call: Option<Search<'static, Registry>>) {
         let worker = self.worker;
         let begin = || Search::begin(&**worker.registry());
-        let mut search = greet(worker, call).unwrap_or_else(begin);
+        let mut search = self.greet(call).unwrap_or_else(begin);
         let since = now();
         while let Ok(job) = worker.search(search) {
             worker.execute(job);
@@ -229,7 +242,11 @@ impl LentSlot {
 
 impl Drop for LentSlot {
     fn drop(&mut self) {
-        self.guard = None;
+        let Some(guard) = self.guard.take() else {
+            // Others come for what is left.
+            return drop(Search::begin(&**self.worker.registry()));
+        };
+        drop(guard);
         let (host, index) = (self.host, self.worker.index());
         host.give_back(self.worker);
         if !host.registry().slot(index).broadcasts.is_empty() {

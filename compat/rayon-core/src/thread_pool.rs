@@ -26,6 +26,12 @@ pub struct ThreadPool {
 }
 
 impl ThreadPool {
+    /// Calls `f` as a thread of this pool, if the calling one was taken into it for life, though it may be lent to another one
+    /// just now: no other thread would run what it waits for here.
+    fn here<R>(&self, f: impl FnOnce(&Arc<Registry>) -> R) -> R {
+        WorkerThread::in_slot_for_life(&self.registry, || f(&self.registry))
+    }
+
     /// Runs `op` on a thread of this pool, and waits. What `op` calls uses this pool.
     ///
     /// # Panics
@@ -35,7 +41,7 @@ impl ThreadPool {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        call::in_pool(&self.registry, |_, _| op())
+        self.here(|registry| call::in_pool(registry, |_, _| op()))
     }
 
     /// As [`broadcast`](crate::broadcast()), in this pool.
@@ -44,7 +50,7 @@ impl ThreadPool {
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
         R: Send,
     {
-        broadcast_in(op, &self.registry)
+        self.here(|registry| broadcast_in(op, registry))
     }
 
     /// The number of threads.
@@ -56,13 +62,13 @@ impl ThreadPool {
     /// The index of the calling thread, if it is one of this pool.
     #[inline]
     pub fn current_thread_index(&self) -> Option<usize> {
-        WorkerThread::current_in(&self.registry).map(WorkerThread::index)
+        self.here(|registry| WorkerThread::current_in(registry).map(WorkerThread::index))
     }
 
     /// Whether the calling thread has spawned what still waits, if it is one of this pool.
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
-        WorkerThread::current_in(&self.registry).map(WorkerThread::has_pending)
+        self.here(|registry| WorkerThread::current_in(registry).map(WorkerThread::has_pending))
     }
 
     /// As [`join`](crate::join()), in this pool.
@@ -99,7 +105,7 @@ impl ThreadPool {
     where
         OP: FnOnce(&Scope<'scope>) -> R,
     {
-        in_place_scope_in(&self.registry, op)
+        self.here(|registry| in_place_scope_in(registry, op))
     }
 
     /// As [`in_place_scope_fifo`](crate::in_place_scope_fifo()); closures run in this pool.
@@ -107,7 +113,7 @@ impl ThreadPool {
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,
     {
-        in_place_scope_fifo_in(&self.registry, op)
+        self.here(|registry| in_place_scope_fifo_in(registry, op))
     }
 
     /// As [`spawn`](crate::spawn()), in this pool.
@@ -115,7 +121,7 @@ impl ThreadPool {
     where
         OP: FnOnce() + Send + 'static,
     {
-        spawn_in(op, &self.registry);
+        self.here(|registry| spawn_in(op, registry));
     }
 
     /// As [`spawn_fifo`](crate::spawn_fifo()), in this pool.
@@ -123,7 +129,7 @@ impl ThreadPool {
     where
         OP: FnOnce() + Send + 'static,
     {
-        spawn_fifo_in(op, &self.registry);
+        self.here(|registry| spawn_fifo_in(op, registry));
     }
 
     /// As [`spawn_broadcast`](crate::spawn_broadcast()), in this pool.
@@ -131,17 +137,17 @@ impl ThreadPool {
     where
         OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
     {
-        spawn_broadcast_in(op, &self.registry);
+        self.here(|registry| spawn_broadcast_in(op, registry));
     }
 
     /// As [`yield_now`](crate::yield_now()), if the calling thread is one of this pool.
     pub fn yield_now(&self) -> Option<Yield> {
-        WorkerThread::current_in(&self.registry).map(WorkerThread::yield_now)
+        self.here(|registry| WorkerThread::current_in(registry).map(WorkerThread::yield_now))
     }
 
     /// As [`yield_local`](crate::yield_local()), if the calling thread is one of this pool.
     pub fn yield_local(&self) -> Option<Yield> {
-        WorkerThread::current_in(&self.registry).map(WorkerThread::yield_local)
+        self.here(|registry| WorkerThread::current_in(registry).map(WorkerThread::yield_local))
     }
 }
 

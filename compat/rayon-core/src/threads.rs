@@ -169,7 +169,7 @@ pub(crate) fn take_current_thread(worker: WorkerThread) -> Result<(), ThreadPool
     }
     let worker: &'static WorkerThread = Box::leak(Box::new(worker));
     // SAFETY: leaked, and given to nobody else.
-    mem::forget(unsafe { SlotGuard::begin(worker) });
+    unsafe { SlotGuard::begin_for_life(worker) };
     Ok(())
 }
 
