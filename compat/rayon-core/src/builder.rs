@@ -92,6 +92,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// size unless it exists already. With a [`spawn_handler`](Self::spawn_handler), or with names or a stack size
     /// for threads of a runtime that already exists, it has threads of its own.
     ///
+    /// Threads of the runtime start when there is work. If the system refuses them then, calls wait until it allows them.
+    ///
     /// # Errors
     /// When there is a global pool, and as for [`build`](Self::build).
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {

@@ -19,8 +19,11 @@ use crate::job::{Awaited, Place};
 use crate::park::Parker;
 use crate::registry::Registry;
 use crate::sync::{AtomicU8, AtomicUsize, LOOKS, Ordering};
+use crate::unwind::AbortIfPanic;
 use crate::worker::WorkerThread;
+use manyhands::Handle;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Set once, by the last access to what its waiter waits for.
 pub(crate) struct Latch {
@@ -115,7 +118,7 @@ impl Latch {
     }
 
     /// External waiter: waits until the latch is set. A thread of manyhands declares it when it sleeps, so that another
-    /// one runs in its place.
+    /// one runs in its place. If the system has refused the pool's threads, it goes on when they are allowed again.
     ///
     /// # Panics
     /// If the waiter has a slot, whose wait is another one.
@@ -130,7 +133,14 @@ impl Latch {
             pause();
         }
         if self.fall_asleep() {
-            manyhands::task::blocking(|| parker.park(None));
+            // Others hold pointers into the frames below.
+            let frame = AbortIfPanic;
+            manyhands::task::blocking(|| {
+                while !parker.park(Some(BETWEEN_TRIES)) {
+                    retry_refused_threads();
+                }
+            });
+            frame.disarm();
         }
         debug_assert!(self.is_set(), "who sets a latch gives the token after that");
     }
@@ -175,6 +185,17 @@ impl Latch {
         }
     }
 }
+
+/// Starts threads that the system has refused to manyhands, if it allows them now.
+fn retry_refused_threads() {
+    // Each thread that enters a runtime does that.
+    if let Some(runtime) = Handle::try_current() {
+        drop(runtime.enter());
+    }
+}
+
+/// How long an external thread waits before it tries to start threads that the system has refused.
+const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 
 /// Passes the time between two looks, on the processor.
 pub(crate) fn pause() {
