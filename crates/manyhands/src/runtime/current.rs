@@ -21,6 +21,7 @@ use crate::runtime::{
 use crate::sync::{process, thread_state, usable_processors};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::{Arc, OnceLock};
 
@@ -29,7 +30,9 @@ crate::sync::thread_local! {
     static CURRENT_SLOT: Cell<Option<&'static OccupiedSlot>> = const { Cell::new(None) };
     /// The slot of a worker thread, whatever it has entered since.
     static WORKER: Cell<Option<&'static OccupiedSlot>> = const { Cell::new(None) };
-    static STACK: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+    /// Without a destructor: other thread-local values use it in theirs.
+    static STACK: ManuallyDrop<RefCell<Vec<Frame>>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
+    static AT_END: AtEnd = const { AtEnd };
     /// How many entries that has.
     static ENTRIES: Cell<usize> = const { Cell::new(0) };
     static NEXT_ID: Cell<u64> = const { Cell::new(0) };
@@ -44,6 +47,28 @@ struct Frame {
     slot: Option<&'static OccupiedSlot>,
     /// The slot that calls use while this is the newest entry; what is below decides it.
     current: Option<&'static OccupiedSlot>,
+}
+
+/// Frees the stack of a thread that ends, with the entries of guards that it has forgotten. Where the process exits inside of
+/// calls, their slots stay.
+struct AtEnd;
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        // Under the controlled scheduler it may be gone.
+        let forgotten = STACK.try_with(|stack| {
+            let mut frames = stack.borrow_mut();
+            let forgotten = frames.extract_if(.., |frame| frame.slot.is_none());
+            let forgotten: Vec<_> = forgotten.collect();
+            frames.shrink_to_fit();
+            if !forgotten.is_empty() {
+                publish(&frames);
+            }
+            forgotten
+        });
+        // Dropped only now, as in `remove`.
+        drop(forgotten);
+    }
 }
 
 /// The slot of the calling thread, if it is a worker or an external thread of the runtime that is current.
@@ -117,8 +142,7 @@ fn entered() -> Option<Arc<RuntimeInner>> {
         let frame = stack.iter().rev().find(|frame| !frame.shared.is_closing());
         frame.map(|frame| Arc::clone(&frame.shared))
     };
-    // A thread that is ending has no stack any more.
-    STACK.try_with(newest_open).ok().flatten()
+    STACK.with(|stack| newest_open(stack))
 }
 
 /// How many runtimes and slots the calling thread has entered.
@@ -131,8 +155,9 @@ pub(crate) fn entries() -> usize {
 fn push(shared: Arc<RuntimeInner>, slot: Option<&'static OccupiedSlot>) -> u64 {
     let id = NEXT_ID.get();
     NEXT_ID.set(id + 1);
-    // A thread that is ending has no stack any more, and no use for one.
-    let _ = STACK.try_with(|stack| {
+    // From now on the thread's end frees the stack; if that has been, `remove` does.
+    let _ = AT_END.try_with(|_| ());
+    STACK.with(|stack| {
         let mut frames = stack.borrow_mut();
         let current = current_above(frames.iter(), &shared, slot);
         frames.push(Frame {
@@ -148,7 +173,7 @@ fn push(shared: Arc<RuntimeInner>, slot: Option<&'static OccupiedSlot>) -> u64 {
 
 /// Takes an entry out, wherever it is.
 fn remove(id: u64) {
-    let removed = STACK.try_with(|stack| {
+    let removed = STACK.with(|stack| {
         let mut frames = stack.borrow_mut();
         let index = frames.iter().rposition(|frame| frame.id == id)?;
         let removed = frames.remove(index);
@@ -157,6 +182,9 @@ fn remove(id: u64) {
             frames[above].current = current_above(below.iter(), shared, *slot);
         }
         publish(&frames);
+        if frames.is_empty() && AT_END.try_with(|_| ()).is_err() {
+            frames.shrink_to_fit();
+        }
         Some(removed)
     });
     // Dropped only now, because the last owner of a runtime may itself look at the stack.

@@ -6,6 +6,7 @@
 #![cfg(unix)]
 
 use crate::support::{Deadline, message_of, panics_of, wait_until, within};
+use crate::which_runtime::{named, where_tasks_run};
 
 use manyhands::query::prelude::*;
 
@@ -416,11 +417,15 @@ fn use_everything() -> usize {
     let (sender, receiver) = channel::bounded(1);
     task::run_detached(move || sender.send_blocking(1).unwrap());
     add(receiver.recv_blocking().unwrap());
+    let runtime = named("own", 1);
+    add(usize::from(
+        runtime.install(where_tasks_run).starts_with("own-"),
+    ));
     sum.into_inner()
 }
 
 /// What [`use_everything`] returns.
-const EVERYTHING: usize = 1010;
+const EVERYTHING: usize = 1011;
 
 thread_local! {
     static LEAVING: RefCell<Option<Leaving>> = const { RefCell::new(None) };

@@ -1,8 +1,9 @@
 //! Which runtime a call uses.
 
-use crate::support::{attempt_until, busy_micros, on, receive};
+use crate::support::{attempt_until, busy_micros, on, receive, within};
 use manyhands::parallel::{AsyncOptions, Options};
-use manyhands::{Runtime, channel, join, parallel, scope, task};
+use manyhands::{Handle, Runtime, channel, join, parallel, scope, task};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, mpsc};
@@ -225,5 +226,80 @@ fn a_guard_that_a_thread_forgets_keeps_no_runtime_from_ending() {
         second.shutdown_blocking();
         let here = first.install(|| task::run(where_tasks_run)).join().unwrap();
         assert!(here.starts_with("first-"));
+    });
+}
+
+thread_local! {
+    static LEAVING: RefCell<Option<Leaving>> = const { RefCell::new(None) };
+}
+
+/// Calls this when it is dropped.
+struct Leaving(Box<dyn Fn()>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+#[test]
+fn a_destructor_of_a_thread_uses_what_it_enters_and_nothing_that_the_thread_has_forgotten() {
+    within(30, || {
+        let (first, second) = (Arc::new(named("first", 1)), Arc::new(named("second", 1)));
+        let (send, used) = mpsc::channel();
+        let entered = Arc::clone(&first);
+        let uses = move || {
+            let first = &*entered;
+            let outer = first.enter();
+            let inner = first.enter();
+            let of_guards = where_tasks_run();
+            drop(outer);
+            let of_one_guard = where_tasks_run();
+            drop(inner);
+            let current = || {
+                first
+                    .install(Handle::current)
+                    .block_on(async { where_tasks_run() })
+            };
+            let of_first = [
+                first.install(where_tasks_run),
+                of_guards,
+                of_one_guard,
+                first.handle().block_on(async { where_tasks_run() }),
+                current(),
+            ];
+            send.send((of_first, where_tasks_run())).unwrap();
+        };
+        let thread = thread::spawn(move || {
+            // Made first, so it goes last.
+            LEAVING.set(Some(Leaving(Box::new(uses))));
+            let _ = ManuallyDrop::new(second.enter());
+            assert!(where_tasks_run().starts_with("second-"));
+        });
+        let (of_first, without) = receive(&used);
+        thread.join().unwrap();
+        let is_right = of_first.iter().all(|name| name.starts_with("first-"));
+        assert!(is_right, "{of_first:?}");
+        assert!(without.starts_with("manyhands-"), "{without}");
+    });
+}
+
+#[test]
+fn the_end_of_a_thread_frees_the_runtime_of_a_guard_that_it_has_forgotten() {
+    within(30, || {
+        let held = Arc::new(());
+        let (holder, is_freed) = (Arc::clone(&held), Arc::downgrade(&held));
+        drop(held);
+        let builder = Runtime::builder()
+            .workers(1)
+            .thread_name(move |index| format!("{holder:?}{index}"));
+        let runtime = builder.build().unwrap();
+        let forgets = || {
+            let _ = ManuallyDrop::new(runtime.enter());
+            drop(where_tasks_run());
+        };
+        thread::scope(|scope| scope.spawn(forgets).join().unwrap());
+        runtime.shutdown_blocking();
+        assert!(is_freed.upgrade().is_none());
     });
 }
