@@ -87,7 +87,7 @@
 //! # Threads and processes that end
 //! The library may be used in destructors of thread-local values and in exit handlers. A runtime that was entered before may
 //! not be current there any more. Only [`spawn_local`](task::spawn_local) panics there, because the thread is no longer a
-//! worker.
+//! worker, and tokio, where its context is gone: see [`integrations`]`::tokio_driver`.
 //!
 //! # Limits
 //! At most 65,536 threads can use the runtimes of a process at once. Any further thread runs its loops and forks alone, and

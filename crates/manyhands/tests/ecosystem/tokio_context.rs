@@ -3,7 +3,10 @@
 use crate::support::{as_task, in_time};
 use manyhands::integrations::tokio_driver::{compat, handle};
 use manyhands::{Runtime, task};
+use std::cell::RefCell;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -130,7 +133,7 @@ fn sockets_outlive_the_runtime_that_opened_them() {
 fn a_shutdown_drops_tasks_that_wait_for_sockets() {
     in_time(|| {
         let runtime = Runtime::builder().workers(2).tokio().build().unwrap();
-        let (waits, is_waiting) = std::sync::mpsc::channel();
+        let (waits, is_waiting) = mpsc::channel();
         let handle = runtime.install(|| {
             task::spawn(async move {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -141,5 +144,46 @@ fn a_shutdown_drops_tasks_that_wait_for_sockets() {
         is_waiting.recv().unwrap();
         runtime.shutdown_blocking();
         assert!(handle.join().unwrap_err().is_cancelled());
+    });
+}
+
+thread_local! {
+    static LEAVING: RefCell<Option<Leaving>> = const { RefCell::new(None) };
+}
+
+/// Calls this when it is dropped, and says whether it has panicked.
+struct Leaving(Box<dyn Fn() -> usize>, mpsc::Sender<Option<usize>>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        let called = catch_unwind(AssertUnwindSafe(&self.0));
+        self.1.send(called.ok()).unwrap();
+    }
+}
+
+#[test]
+fn a_thread_whose_tokio_context_is_gone_uses_a_runtime_with_tokio() {
+    in_time(|| {
+        let runtime = Arc::new(Runtime::builder().workers(1).tokio().build().unwrap());
+        let theirs = Arc::clone(&runtime);
+        let sum = move || {
+            // The task has the context.
+            let sleeps = async { sleep(Duration::from_millis(1)).await };
+            let task = theirs.install(|| task::spawn(sleeps));
+            task.join().unwrap();
+            let entered = theirs.enter();
+            let one = task::run(|| 1).join().unwrap();
+            drop(entered);
+            let two = theirs.handle().block_on(async { 2 });
+            one + two + task::block_on(compat(async { 4 }))
+        };
+        let (send, sums) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            // Made first, so it goes last.
+            LEAVING.set(Some(Leaving(Box::new(sum), send)));
+            runtime.install(|| assert!(Handle::try_current().is_ok()));
+        });
+        assert_eq!(sums.recv().unwrap(), Some(7));
+        thread.join().unwrap();
     });
 }

@@ -1,6 +1,6 @@
 //! A future that is polled in the tokio context.
 
-use crate::integrations::tokio_driver::handle;
+use crate::integrations::tokio_driver::{enter, handle};
 use crate::job::InPlace;
 
 /// Runs `future` in the tokio context, on any thread and any runtime.
@@ -30,7 +30,7 @@ pub fn compat<F: Future>(future: F) -> impl Future<Output = F::Output> {
     let start = || handle().unwrap_or_else(|error| panic!("tokio's runtime cannot start: {error}"));
     // The inner one is dropped in the context.
     InPlace::by(InPlace::of(future), move |future, context| {
-        let _entered = known.get_or_insert_with(start).enter();
+        let _entered = enter(known.get_or_insert_with(start));
         future.poll(context)
     })
 }

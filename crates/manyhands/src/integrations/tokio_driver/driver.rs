@@ -54,6 +54,12 @@ pub fn handle() -> io::Result<Handle> {
     Ok(driver()?.tokio.handle().clone())
 }
 
+/// Enters the context of `tokio`, unless the calling thread is ending and has destroyed what tokio keeps in it.
+pub(crate) fn enter(tokio: &Handle) -> Option<EnterGuard<'_>> {
+    let is_gone = Handle::try_current().is_err_and(|error| error.is_thread_local_destroyed());
+    (!is_gone).then(|| tokio.enter())
+}
+
 /// The runtime behind [`handle`].
 pub(crate) fn driver() -> io::Result<&'static Driver> {
     let mut known = lock(&DRIVER);
@@ -110,9 +116,9 @@ impl Driver {
         })
     }
 
-    /// Enters the tokio context on the calling thread.
-    pub(crate) fn enter(&self) -> EnterGuard<'_> {
-        self.tokio.enter()
+    /// As [`enter`], with this runtime.
+    pub(crate) fn enter(&self) -> Option<EnterGuard<'_>> {
+        enter(self.tokio.handle())
     }
 
     /// The main loop of the thread.

@@ -47,6 +47,9 @@
 //!   then in that one's context.
 //! - Tokio's cooperative budget covers its own tasks only: a task of this library that reads from a socket which always
 //!   has data does not yield by itself. Call [`task::yield_now`](crate::task::yield_now).
+//! - A thread that ends destroys its thread-local values, tokio's context among them, and a process that exits those of the
+//!   thread that exits. In destructors and exit handlers that run later, what needs the context panics on that thread, and so
+//!   does the drop of a guard of the context. Tasks have it as ever.
 //! - In a [simulation](crate::simulation) sockets and tokio's timers use the real clock, and their wakes may
 //!   come when the simulation has already ended because it had nothing to do.
 
@@ -55,4 +58,4 @@ mod driver;
 
 pub use compat::compat;
 pub use driver::handle;
-pub(crate) use driver::{Driver, driver};
+pub(crate) use driver::{Driver, driver, enter};

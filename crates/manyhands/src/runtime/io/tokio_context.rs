@@ -3,7 +3,7 @@
 //! Not here: polling the I/O driver (`poller.rs`, `tokio`).
 
 #[cfg(feature = "tokio")]
-use crate::integrations::tokio_driver::Driver;
+use crate::integrations::tokio_driver::{self, Driver};
 use crate::sync::Reactor;
 use std::io;
 #[cfg(feature = "tokio")]
@@ -33,8 +33,7 @@ impl TokioContext {
     pub(crate) fn start(self) -> io::Result<Self> {
         match self {
             #[cfg(feature = "tokio")]
-            Self::OwnTokio(_) => crate::integrations::tokio_driver::driver()
-                .map(|driver| Self::OwnTokio(Some(driver))),
+            Self::OwnTokio(_) => tokio_driver::driver().map(|driver| Self::OwnTokio(Some(driver))),
             other => Ok(other),
         }
     }
@@ -50,13 +49,13 @@ impl TokioContext {
         }
     }
 
-    /// Puts the context around the calling thread.
+    /// Puts the context around the calling thread, unless that is ending and can have none any more.
     pub(crate) fn enter(&self) -> TokioContextGuard<'_> {
         match self {
             #[cfg(feature = "tokio")]
-            Self::Tokio(handle) => Some(handle.enter()),
+            Self::Tokio(handle) => tokio_driver::enter(handle),
             #[cfg(feature = "tokio")]
-            Self::OwnTokio(driver) => driver.map(|driver| driver.enter()),
+            Self::OwnTokio(driver) => driver.and_then(Driver::enter),
             Self::Nothing => None,
         }
     }
