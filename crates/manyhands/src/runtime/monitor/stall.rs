@@ -79,11 +79,12 @@ impl fmt::Display for Stall {
             ThreadChangeReason::NotStarted => "because the system starts no more",
             _ => "because the limit is reached",
         };
-        write!(
-            f,
-            "work waits, all {} threads are blocked, and none is added {why}",
-            self.threads
-        )?;
+        match self.threads {
+            0 => write!(f, "work waits, there is no thread")?,
+            1 => write!(f, "work waits, the only thread is blocked")?,
+            threads => write!(f, "work waits, all {threads} threads are blocked")?,
+        }
+        write!(f, ", and none is added {why}")?;
         for thread in self.blocked.iter().take(SHOWN_MAX) {
             write!(f, "; {thread}")?;
         }
@@ -113,3 +114,30 @@ impl fmt::Display for StalledThread {
 
 /// Threads that are named in one line.
 const SHOWN_MAX: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_says_how_many_threads_are_blocked() {
+        let text = |threads| {
+            let stall = Stall {
+                reason: ThreadChangeReason::NotStarted,
+                threads,
+                blocked: Vec::new(),
+            };
+            stall.to_string()
+        };
+        let why = "and none is added because the system starts no more";
+        assert_eq!(text(0), format!("work waits, there is no thread, {why}"));
+        assert_eq!(
+            text(1),
+            format!("work waits, the only thread is blocked, {why}")
+        );
+        assert_eq!(
+            text(2),
+            format!("work waits, all 2 threads are blocked, {why}")
+        );
+    }
+}
