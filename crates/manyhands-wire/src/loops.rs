@@ -33,16 +33,16 @@ pub struct LoopReport {
     /// File, line and column of the call.
     pub called_at: String,
     /// `scaled`, `too_short`, `too_few_items`, `shared_late`, `long_item`, `bodies_slow_each_other`, `source_slow`,
-    /// `helpers_elsewhere`, `off_processor`, `one_runner`, `no_place`; and of async loops `concurrency_set`,
-    /// `consumer_slow` or `stopped`.
+    /// `helpers_elsewhere`, `off_processor`, `one_runner`, `no_place`; of async loops `concurrency_set` or
+    /// `consumer_slow`; and of both `stopped`.
     pub verdict: String,
     /// A sentence: how it ran.
     pub ran: String,
     /// A sentence: what kept it from being faster.
     pub why: String,
-    /// How many items it had.
+    /// How many items it had, run or not.
     pub items: u64,
-    /// In how many blocks they were run; 0 of an async loop.
+    /// In how many blocks items were run; 0 of an async loop.
     pub blocks: u64,
     /// How many threads have run items; of an async loop, how many calls were in flight at most.
     pub runners: usize,

@@ -56,16 +56,26 @@ pub enum Phase {
 }
 
 impl Parts {
-    /// Of a call that ended then, and was open to this number of threads.
+    /// Of a call that ended then, and was open to this number of threads. Positions from `end` on were not wanted any more;
+    /// `None` if it has panicked.
     #[must_use]
-    pub fn report(&self, call: &Call, threads: usize, ended: Moment) -> LoopReport {
+    pub fn report(
+        &self,
+        call: &Call,
+        end: Option<u64>,
+        threads: usize,
+        ended: Moment,
+    ) -> LoopReport {
         let since = |ticks: u64| ended.length(ticks.saturating_sub(call.begun));
         let of = |part: &Part| part.report(call, ended);
         let run = self.runners.iter().map(|part| part.items).sum();
+        let items = call.items.unwrap_or(run);
         LoopReport {
             body: call.body(),
             called_at: call.called_at,
-            items: call.items.unwrap_or(run),
+            items,
+            is_stopped: end.is_none_or(|end| end < items),
+            has_panicked: end.is_none(),
             elapsed: since(ended.ticks),
             runners: self.runners.iter().map(of).collect(),
             threads: threads.max(1),

@@ -20,6 +20,11 @@ pub struct LoopReport {
     /// How many items it had; of one over an iterator, how many it took from that, run or not; of an async loop, how many
     /// have ended.
     pub items: u64,
+    /// It was cancelled or stopped, a body has failed or panicked, or no more items were wanted, before its end. How many items
+    /// ran is then known by blocks only.
+    pub is_stopped: bool,
+    /// It has panicked.
+    pub has_panicked: bool,
     /// How long the call took; of an async loop, the time from the first poll to the end of the last item.
     pub elapsed: Duration,
     /// The threads that joined it, in the order in which they ended. One that joined late may have run no item.
@@ -61,7 +66,8 @@ pub struct RunnerReport {
     /// How long it was not on a processor meanwhile, because a body blocked or other threads ran there; `None` if the
     /// system does not say.
     pub off_processor: Option<Duration>,
-    /// How many items it ran.
+    /// How many items it ran. Of a loop that was stopped, a block counts with all its items although some may not have run, and
+    /// one in which a body has panicked does not count.
     pub items: u64,
     /// In how many blocks. A block is what a runner takes at a time, about 10 µs of items.
     pub blocks: u64,

@@ -13,19 +13,34 @@ impl LoopReport {
         if let Some(calls) = &self.calls {
             return calls.ran(self);
         }
+        let elapsed = self.elapsed;
+        if self.has_panicked {
+            return format!("It ended after {elapsed:.1?}.");
+        }
         let (items, blocks) = (self.items, self.blocks());
         // Not those that came when nothing was left.
         let helpers = self.helpers().filter(|helper| helper.items > 0).count();
-        let elapsed = self.elapsed;
         let with = match helpers {
             0 => String::from(" alone"),
             _ => format!(" and {helpers} helper{}", plural(helpers as u64)),
         };
         format!(
-            "{items} item{} ran in {elapsed:.1?}, in {blocks} block{}, on the calling thread{with}.",
+            "{}{items} item{} ran in {elapsed:.1?}, in {blocks} block{}, on the calling thread{with}.",
+            self.at_most(),
             plural(items),
             plural(blocks)
         )
+    }
+
+    /// What stands before the number of items, if not all of them ran.
+    fn at_most(&self) -> String {
+        let run: u64 = self.runners.iter().map(|runner| runner.items).sum();
+        match run {
+            _ if !self.is_stopped => String::new(),
+            0 => String::from("None of "),
+            run if run >= self.items => String::from("At most "),
+            run => format!("At most {run} of "),
+        }
     }
 
     /// The second one: what kept it from being faster.
@@ -34,6 +49,12 @@ impl LoopReport {
             return calls.why(self);
         }
         match self.verdict() {
+            Verdict::Stopped if self.has_panicked => {
+                String::from("It has panicked, so that it is not known how many of its items ran.")
+            }
+            Verdict::Stopped => String::from(
+                "It was stopped before its end: it was cancelled, a body failed, or no more items were wanted.",
+            ),
             Verdict::TooShort => String::from(
                 "It was too short: another thread would hardly have begun before the end.",
             ),

@@ -48,7 +48,8 @@ pub enum Verdict {
     ConcurrencySet,
     /// The results of an async loop were taken slower than they came.
     ConsumerSlow,
-    /// The async loop was stopped by a failure or a cancellation, or dropped, before its end.
+    /// It was stopped before its end, by a failure, a panic or a cancellation, or because no more items were wanted; or the async
+    /// loop was dropped.
     Stopped,
 }
 
@@ -60,6 +61,9 @@ impl LoopReport {
     pub fn verdict(&self) -> Verdict {
         if let Some(calls) = &self.calls {
             return calls.verdict(self);
+        }
+        if self.is_stopped {
+            return Verdict::Stopped;
         }
         if let Some(because) = self.alone_because {
             return self.verdict_alone(because);

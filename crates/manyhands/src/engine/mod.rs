@@ -308,9 +308,12 @@ fn drive_looked_up<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &mut 
         if is_short(source, consumer, &plan.sharing, site) {
             run_short(source, consumer, plan.sharing.degree, (site, record));
         } else {
+            // Makes the record: without one, a call has run as one block.
+            record.alone(RunsAlone::TooShort);
             let work = Loop { source, consumer };
             drive_long(&work, len, &plan.sharing, (site, record));
         }
+        consumer.end()
     });
 }
 

@@ -84,7 +84,11 @@ pub(crate) fn thread_blocks() -> Nothing {
 pub(crate) fn runtime_made<R>(_runtime: &Arc<R>) {}
 
 #[inline(always)]
-pub(crate) fn during_loop<C>(_items: Option<u64>, _site: Site, run: impl FnOnce(Unobserved)) {
+pub(crate) fn during_loop<C>(
+    _items: Option<u64>,
+    _site: Site,
+    run: impl FnOnce(Unobserved) -> u64,
+) {
     run(Unobserved);
 }
 

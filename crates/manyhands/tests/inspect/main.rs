@@ -30,6 +30,7 @@ mod sockets;
 ))]
 mod stacks;
 mod starvation;
+mod stopped_loops;
 mod support;
 mod tasks;
 mod users;

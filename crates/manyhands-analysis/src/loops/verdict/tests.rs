@@ -43,6 +43,8 @@ fn shared(runners: Vec<RunnerReport>) -> LoopReport {
         body: "shop::main::{{closure}}",
         called_at: std::panic::Location::caller(),
         items: 200,
+        is_stopped: false,
+        has_panicked: false,
         elapsed: ms(100),
         runners,
         threads: 4,
@@ -306,6 +308,44 @@ fn other_reasons_have_their_sentences() {
         &off,
         Verdict::OffProcessor,
         "not on a processor for 40 % of their time: bodies blocked, or other threads ran there.",
+    );
+}
+
+#[test]
+fn of_a_loop_that_was_stopped_no_more_items_are_said_to_have_run_than_may_have() {
+    let begins = |report: &LoopReport, begin: &str| {
+        let text = report.to_string();
+        assert!(text.starts_with(begin), "{text}");
+    };
+    let all = || LoopReport {
+        is_stopped: true,
+        ..shared(all_from([1, 2, 5], 99))
+    };
+    let some = LoopReport {
+        items: 1_000,
+        ..all()
+    };
+    assert_says(
+        &some,
+        Verdict::Stopped,
+        "It was stopped before its end: it was cancelled, a body failed, or no more items were wanted.",
+    );
+    begins(&some, "At most 200 of 1000 items ran in 100.0ms, in 20 ");
+    // A runner was left in its last block.
+    begins(&all(), "At most 200 items ran in 100.0ms, in 20 blocks, ");
+    let none = LoopReport {
+        runners: Vec::new(),
+        ..all()
+    };
+    begins(&none, "None of 200 items ran in 100.0ms, in 0 blocks, ");
+    let panicked = LoopReport {
+        has_panicked: true,
+        ..some
+    };
+    assert_says(
+        &panicked,
+        Verdict::Stopped,
+        "It ended after 100.0ms. It has panicked, so that it is not known how many of its items ran.",
     );
 }
 

@@ -45,6 +45,7 @@ where
     if recording::is_open() {
         recording::during_loop::<C>(None, plan.site, |record| {
             run(pull, consumer, &plan.sharing, how, record);
+            consumer.end()
         });
     } else {
         run(pull, consumer, &plan.sharing, how, Unobserved);

@@ -96,8 +96,9 @@ impl Drop for Recorded {
             return;
         };
         let (items, elapsed, calls) = account.end(self.found);
-        let mut report = self.running.report(moment());
+        let mut report = self.running.report(Some(u64::MAX), moment());
         (report.items, report.elapsed) = (items, elapsed);
+        report.is_stopped = calls.is_stopped;
         (report.alone_because, report.calls) = (None, Some(calls));
         keep(report);
     }

@@ -110,7 +110,7 @@ mod tests {
             task: None,
             thread: 0,
         };
-        Arc::new(Parts::default().report(&call, 1, moment()))
+        Arc::new(Parts::default().report(&call, Some(0), 1, moment()))
     }
 
     #[track_caller]

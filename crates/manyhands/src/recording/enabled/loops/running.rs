@@ -33,6 +33,8 @@ static RUNNING: Mutex<Vec<Arc<Running>>> = Mutex::new(Vec::new());
 pub(crate) struct RecordedLoop {
     call: Call,
     running: OnceLock<Arc<Running>>,
+    /// The consumer's end; `None` until the loop has returned.
+    end: Option<u64>,
 }
 
 /// A loop in the list of those that run. An async one has no parts.
@@ -58,13 +60,18 @@ pub(crate) struct Recording<'a> {
 }
 
 /// Runs a loop of `items` items, or of an unknown number, that was called at `site`, and whose items go to a consumer of
-/// the type `C`, with its record. The record ends also when a body panics.
-pub(crate) fn during_loop<C>(items: Option<u64>, site: Site, run: impl FnOnce(&RecordedLoop)) {
-    let recorded = RecordedLoop {
+/// the type `C`, with its record; `run` returns the consumer's end. The record ends also when a body panics.
+pub(crate) fn during_loop<C>(
+    items: Option<u64>,
+    site: Site,
+    run: impl FnOnce(&RecordedLoop) -> u64,
+) {
+    let mut recorded = RecordedLoop {
         call: call_now(items, type_name::<C>(), site),
         running: OnceLock::new(),
+        end: None,
     };
-    run(&recorded);
+    recorded.end = Some(run(&recorded));
 }
 
 impl RecordedLoop {
@@ -74,18 +81,18 @@ impl RecordedLoop {
 
     /// Of one that was too short to be looked at, and has run in one block.
     fn short_report(&self, ended: Moment) -> LoopReport {
-        let items = self.call.items.unwrap_or(0);
+        let items = self.end.and(self.call.items).unwrap_or(0);
         let mut parts = Parts::default();
         parts.add_block_alone(&self.call, items, ended.ticks);
         parts.alone_because = (items > 0).then_some(AloneBecause::AlwaysShort);
-        parts.report(&self.call, 1, ended)
+        parts.report(&self.call, self.end, 1, ended)
     }
 }
 
 impl Drop for RecordedLoop {
     fn drop(&mut self) {
         match self.running.get() {
-            Some(running) => running.end(),
+            Some(running) => running.end(self.end),
             None => keep(self.short_report(moment())),
         }
     }
@@ -127,18 +134,18 @@ impl Running {
         lock(&RUNNING).retain(|other| !ptr::eq(&raw const **other, self));
     }
 
-    fn end(&self) {
+    fn end(&self, end: Option<u64>) {
         let ended = moment();
         self.unlist();
         clock::calibrate();
-        keep(self.report(ended));
+        keep(self.report(end, ended));
     }
 
-    pub(super) fn report(&self, ended: Moment) -> LoopReport {
+    pub(super) fn report(&self, end: Option<u64>, ended: Moment) -> LoopReport {
         let parts = lock(&self.parts);
         // Relaxed: written under this lock, or by the threads that have polled an async loop, one after the other.
         let threads = self.threads.load(Ordering::Relaxed);
-        parts.report(&self.call, threads, ended)
+        parts.report(&self.call, end, threads, ended)
     }
 }
 
