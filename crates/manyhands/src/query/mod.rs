@@ -103,7 +103,9 @@
 //! # Failures
 //! A panic in an operator's closure does not end a worker: no further blocks start, the running ones end (a `flat_map`
 //! makes no more items), and then the panic resumes in the caller, with all others as an
-//! [`AggregatePanic`](crate::AggregatePanic) if there were several. Every item is dropped exactly once. A query with a [`cancellation`](Query::cancellation) token gives a `Result`.
+//! [`AggregatePanic`](crate::AggregatePanic) if there were several. Every item is dropped exactly once; only where it
+//! is collected into a collection of others does that one's promise hold: a `BTreeSet` leaks items when `Ord` panics, a `HashMap`
+//! the rest when one panics in `Drop`. A query with a [`cancellation`](Query::cancellation) token gives a `Result`.
 
 #![expect(
     unnameable_types,

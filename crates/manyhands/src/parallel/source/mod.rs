@@ -35,6 +35,9 @@ use crate::engine::{Consumer, Indexed, Plan, drive};
 /// type by value. Maps, sets and linked lists are read by their iterators; the others, queues and heaps too, are divided by
 /// position. For collections of other crates, see [`Producer`]; for any other iterator, use [`from_iter`].
 ///
+/// There are at most 2^64 - 1 positions: `skip`, `step_by`, `element_at` and `chain` of a query miss what a longer range, such as
+/// `0..=u64::MAX` or one of `u128`, has behind them, and operators from the end, such as `rev`, panic at that length.
+///
 /// An ordered [query](crate::query::Query) with no token, and not `deterministic`, is a source, too, by position: of chunks
 /// ([`par_chunks`](crate::query::ParSlice::par_chunks)), of a `zip`. One whose operators add or remove items gathers what
 /// it gives before the loop begins. The loop's options apply to both.
