@@ -40,8 +40,6 @@ pub struct CallsReport {
     pub waited_for_consumer: Duration,
     /// How long the last ones ran, when there were no more items.
     pub without_items_for: Duration,
-    /// It was stopped by a failure or a cancellation, or dropped, before all its items had ended.
-    pub is_stopped: bool,
 }
 
 /// Where the number of calls at a time of an async loop came from.

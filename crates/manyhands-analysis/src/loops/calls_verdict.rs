@@ -13,11 +13,8 @@ use crate::loops::verdict::{Verdict, WORTH_SHARING, greatest};
 use std::time::Duration;
 
 impl CallsReport {
-    /// What kept the loop of this report from being faster.
+    /// What kept the loop of this report, which was not stopped, from being faster.
     pub(crate) fn verdict(&self, report: &LoopReport) -> Verdict {
-        if self.is_stopped {
-            return Verdict::Stopped;
-        }
         if report.items <= 1 {
             return Verdict::TooFewItems;
         }
@@ -66,7 +63,7 @@ impl CallsReport {
 
     /// What kept it from being faster.
     pub(crate) fn why(&self, report: &LoopReport) -> String {
-        match self.verdict(report) {
+        match report.verdict() {
             Verdict::Stopped => String::from(
                 "It was stopped before its end: a call failed, or the loop was cancelled or dropped.",
             ),

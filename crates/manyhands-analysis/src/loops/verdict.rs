@@ -59,11 +59,11 @@ impl LoopReport {
     /// Example: see `inspect::last_loop` of the library.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        if let Some(calls) = &self.calls {
-            return calls.verdict(self);
-        }
         if self.is_stopped {
             return Verdict::Stopped;
+        }
+        if let Some(calls) = &self.calls {
+            return calls.verdict(self);
         }
         if let Some(because) = self.alone_because {
             return self.verdict_alone(because);

@@ -82,7 +82,7 @@ impl Recorded {
                 self.found = found;
             }
             AsyncLoopEvent::GivesResult => account.because = BeginsNoMore::Consumer,
-            AsyncLoopEvent::Stops => account.report.is_stopped = true,
+            AsyncLoopEvent::Stops => account.is_stopped = true,
         }
     }
 }
@@ -95,10 +95,10 @@ impl Drop for Recorded {
         let Some(account) = self.account.take() else {
             return;
         };
+        let is_stopped = account.is_stopped || self.found.is_none();
         let (items, elapsed, calls) = account.end(self.found);
         let mut report = self.running.report(Some(u64::MAX), moment());
-        (report.items, report.elapsed) = (items, elapsed);
-        report.is_stopped = calls.is_stopped;
+        (report.items, report.elapsed, report.is_stopped) = (items, elapsed, is_stopped);
         (report.alone_because, report.calls) = (None, Some(calls));
         keep(report);
     }

@@ -14,6 +14,8 @@ pub(crate) struct CallsAccount {
     counted: Instant,
     /// Why it begins no more since then.
     pub(super) because: BeginsNoMore,
+    /// It was stopped.
+    pub(super) is_stopped: bool,
     ended: u64,
     first: Vec<Duration>,
     last: VecDeque<Duration>,
@@ -27,6 +29,7 @@ impl CallsAccount {
             begun: now,
             counted: now,
             because: BeginsNoMore::SourcePending,
+            is_stopped: false,
             ended: 0,
             first: Vec::new(),
             last: VecDeque::new(),
@@ -80,12 +83,9 @@ impl CallsAccount {
     /// ended, how long it took, and its report.
     pub(crate) fn end(mut self, found: Option<FoundConcurrency>) -> (u64, Duration, CallsReport) {
         let report = &mut self.report;
-        match found {
-            Some(found) => {
-                report.limit = limit(&found);
-                report.trial = found.not_worth.map(level_trial);
-            }
-            None => report.is_stopped = true,
+        if let Some(found) = found {
+            report.limit = limit(&found);
+            report.trial = found.not_worth.map(level_trial);
         }
         report.took_first = median(self.first);
         report.took_last = median(self.last.into());
@@ -148,7 +148,6 @@ mod tests {
         );
         assert_eq!(calls.waited_for_source, ms(30));
         assert_eq!((calls.without_items_for, elapsed), (ms(90), ms(150)));
-        assert!(calls.is_stopped, "it knows nothing at its end");
     }
 
     #[test]
@@ -176,6 +175,5 @@ mod tests {
             (ms(half), ms(100 - half))
         );
         assert_eq!((calls.longest, calls.limit), (ms(99), CallLimit::Set));
-        assert!(!calls.is_stopped);
     }
 }
