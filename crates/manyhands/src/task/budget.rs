@@ -11,8 +11,8 @@
 //! of these in one poll, as a task that waits in a loop for either of two such futures asks the refused one again.
 //!
 //! The budget is counted in operations, and in time: a task that computes long between two operations yields
-//! sooner. The clock is read only when the number of operations passes a power of two, from the fourth
-//! operation on, so that short polls do not pay for it.
+//! sooner. It is given in stages, each as long as those before it together. The clock is read only between two of them, from
+//! the fourth operation on, so that short polls do not pay for it.
 //!
 //! The future of a [`block_on`](super::block_on) has no other task to yield to, and is polled again at once; but what it waits
 //! for beside a future that is always ready gets its turn. On a worker it has no limit, as the worker then polls no task.
@@ -26,18 +26,17 @@ use std::cell::Cell;
 use std::task::{Context, Poll};
 
 crate::sync::thread_local! {
-    static SPENT: Cell<Spent> = const { Cell::new(Spent::UNLIMITED) };
+    /// Halves of operations that the current stage has left.
+    static LEFT: Cell<i32> = const { Cell::new(i32::MAX) };
+    /// Halves of operations that the current poll has done when its stage is over.
+    static STAGE_END: Cell<i32> = const { Cell::new(UNLIMITED) };
     /// The tick counter after the first operations of the current poll.
     static READ_FIRST: Cell<u64> = const { Cell::new(0) };
     /// A poll has used up its budget, and quickly.
     static SPENT_QUICKLY: Cell<bool> = const { Cell::new(false) };
     /// How often the current poll was refused an operation.
-    static REFUSALS: Cell<u32> = const { Cell::new(0) };
+    static REFUSALS: Cell<i32> = const { Cell::new(0) };
 }
-
-/// What the current poll has done, in halves of operations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Spent(u16);
 
 /// The right to do one operation now.
 #[must_use = "an operation that succeeds is charged for"]
@@ -65,21 +64,43 @@ impl Permit {
 /// A thread-local load.
 #[inline]
 pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<Permit> {
-    if SPENT.get().is_all() {
+    if LEFT.get() <= 0 {
         return poll_beyond(context);
     }
     Poll::Ready(Permit(()))
 }
 
-/// When all is spent: the next operation is one that a refusal has allowed, or it is refused.
+/// When a stage is over: the next one begins, or the budget is used up.
 #[cold]
 fn poll_beyond(context: &Context<'_>) -> Poll<Permit> {
-    let beyond = SPENT.get().0 - HALVES_PER_POLL;
-    if u32::from(beyond) < 2 * REFUSALS.get() && beyond < HALVES_BEYOND {
+    let spent = STAGE_END.get();
+    if spent == UNLIMITED {
+        begin_stage(UNLIMITED, i32::MAX);
+    } else if spent < HALVES_PER_POLL {
+        // Each poll comes here before its budget is used up, and not after that.
+        REFUSALS.set(0);
+        if has_run_long(spent) {
+            begin_stage(HALVES_PER_POLL, 0);
+        } else {
+            begin_stage(2 * spent, LEFT.get() + spent);
+        }
+    }
+    if LEFT.get() > 0 {
+        return Poll::Ready(Permit(()));
+    }
+    // All is spent: the next operation is one that a refusal has allowed, or it is refused.
+    let beyond = -LEFT.get();
+    if beyond < 2 * REFUSALS.get() && beyond < HALVES_BEYOND {
         return Poll::Ready(Permit(()));
     }
     put_off(context);
     Poll::Pending
+}
+
+/// Begins a stage, which has so much left.
+fn begin_stage(end: i32, left: i32) {
+    STAGE_END.set(end);
+    LEFT.set(left);
 }
 
 fn put_off(context: &Context<'_>) {
@@ -89,7 +110,7 @@ fn put_off(context: &Context<'_>) {
     REFUSALS.set(refusals);
     if refusals == REFUSALS_MAX {
         // For the rest of this poll.
-        SPENT.set(Spent::UNLIMITED);
+        begin_stage(UNLIMITED, i32::MAX);
     }
     wake_by_ref(context.waker());
 }
@@ -101,74 +122,37 @@ pub(super) fn was_spent_quickly() -> bool {
 }
 
 #[inline]
-fn charge(halves: u16) {
-    let spent = SPENT.get();
-    if spent == Spent::UNLIMITED {
-        return;
-    }
-    let more = Spent(spent.0 + halves);
-    SPENT.set(more);
-    if more.has_passed_power_of_two(spent) {
-        look_at_time(more);
-    }
-}
-
-/// Ends the budget if the current poll has taken too long.
-#[cold]
-fn look_at_time(spent: Spent) {
-    // Each poll reaches this check before its budget is spent, and not after that.
-    REFUSALS.set(0);
-    if has_run_long(spent.0) {
-        SPENT.set(Spent::ALL);
-    }
+fn charge(halves: i32) {
+    LEFT.set(LEFT.get() - halves);
 }
 
 /// Whether the calling worker polls a task, with nothing on top of it.
 pub(super) fn is_in_poll() -> bool {
-    SPENT.get() != Spent::UNLIMITED
+    STAGE_END.get() != UNLIMITED
 }
 
 /// Runs one poll of a task, or of what a thread waits for that is no worker, with a full budget.
 pub(crate) fn during_poll<R>(poll: impl FnOnce() -> R) -> R {
-    with(Spent::NOTHING, poll)
+    with(FIRST_STAGE, FIRST_STAGE, poll)
 }
 
 /// Runs code that polls outside any task, perhaps on top of one, without limit.
 pub(crate) fn unlimited<R>(poll: impl FnOnce() -> R) -> R {
-    with(Spent::UNLIMITED, poll)
+    with(UNLIMITED, i32::MAX, poll)
 }
 
-fn with<R>(spent: Spent, poll: impl FnOnce() -> R) -> R {
+fn with<R>(stage_end: i32, left: i32, poll: impl FnOnce() -> R) -> R {
     // The budget of the poll underneath.
-    let before = SPENT.replace(spent);
-    let _restore = OnDrop(|| SPENT.set(before));
+    let before = (STAGE_END.get(), LEFT.get());
+    begin_stage(stage_end, left);
+    let _restore = OnDrop(|| begin_stage(before.0, before.1));
     poll()
-}
-
-impl Spent {
-    const NOTHING: Self = Self(0);
-    const ALL: Self = Self(HALVES_PER_POLL);
-    const UNLIMITED: Self = Self(u16::MAX);
-
-    #[inline]
-    fn is_all(self) -> bool {
-        (HALVES_PER_POLL..u16::MAX).contains(&self.0)
-    }
-
-    /// Whether the highest bit of this is not in `earlier`, which is smaller.
-    #[inline]
-    fn has_passed_power_of_two(self, earlier: Self) -> bool {
-        self.0 ^ earlier.0 > earlier.0
-    }
 }
 
 /// Whether the current poll has taken too long, after `halves` halves of operations.
 #[cfg(not(loom))]
-fn has_run_long(halves: u16) -> bool {
-    if halves < FIRST_READING {
-        return false;
-    }
-    if halves < 2 * FIRST_READING {
+fn has_run_long(halves: i32) -> bool {
+    if halves == FIRST_STAGE {
         READ_FIRST.set(clock::ticks());
         return false;
     }
@@ -185,23 +169,25 @@ fn ticks_since_first() -> u64 {
 
 /// In the models only operations count.
 #[cfg(all(test, loom))]
-fn has_run_long(_halves: u16) -> bool {
+fn has_run_long(_halves: i32) -> bool {
     false
 }
 
+/// The end of a stage that has none.
+const UNLIMITED: i32 = i32::MAX;
 /// More leaf futures than one poll has, and few enough to be over in a millisecond.
-const REFUSALS_MAX: u32 = 10_000;
+const REFUSALS_MAX: i32 = 10_000;
 /// Enough to share the price of a turn through the queue, few enough to last some ten microseconds.
-const HALVES_PER_POLL: u16 = 2 * 128;
+const HALVES_PER_POLL: i32 = 2 * 128;
 /// A poll ends no later after this. Room for as many futures that always find something to do as are in one task.
-const HALVES_BEYOND: u16 = HALVES_PER_POLL / 8;
+const HALVES_BEYOND: i32 = HALVES_PER_POLL / 8;
+/// Halves of operations before the clock is read.
+const FIRST_STAGE: i32 = 8;
 const _: () = assert!(
-    HALVES_PER_POLL + HALVES_BEYOND < HALVES_PER_POLL.next_power_of_two() * 2,
-    "what is beyond passes no power of two, at which refusals are counted anew"
+    (HALVES_PER_POLL / FIRST_STAGE).count_ones() == 1,
+    "the last stage ends with the budget"
 );
 /// What others in the queue can wait for, and long beside the price of a turn.
 const NANOS_PER_POLL: u64 = 200_000;
 /// What a budget is used up in by a task that only passes on what others wait for.
 const NANOS_QUICK: u64 = 8_000;
-/// Halves of operations before the clock is read.
-const FIRST_READING: u16 = 8;
