@@ -35,8 +35,13 @@ impl<T> Ring<T> {
     #[inline]
     pub(super) fn pop_front(&mut self) -> Option<T> {
         let item = self.items.pop_front();
-        if self.items.capacity() > Self::ROOM_KEPT {
-            self.consider_shrinking();
+        let room = self.items.capacity();
+        if room > Self::ROOM_KEPT {
+            if self.items.len() < room / NEARLY_EMPTY {
+                self.consider_shrinking();
+            } else {
+                self.taken_while_sparse = 0;
+            }
         }
         item
     }
@@ -49,15 +54,11 @@ impl<T> Ring<T> {
         self.items.front()
     }
 
-    /// Shrinks a large ring that has been nearly empty for long; called after each item taken from it. Not inlined: what
-    /// takes from a small ring, which never calls this, would save registers for it.
+    /// Shrinks a large ring that has been nearly empty for long; called after each item taken from it while it is. Not inlined:
+    /// what takes from a small ring, which never calls this, would save registers for it.
     #[inline(never)]
     fn consider_shrinking(&mut self) {
         let room = self.items.capacity();
-        if self.items.len() >= room / NEARLY_EMPTY {
-            self.taken_while_sparse = 0;
-            return;
-        }
         self.taken_while_sparse += 1;
         if self.taken_while_sparse >= room {
             self.taken_while_sparse = 0;

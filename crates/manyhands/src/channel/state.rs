@@ -20,14 +20,15 @@
 //!
 //! # Fast paths (`state/fast.rs`)
 //! A fast path does not end in `settle`, and must keep C1 to C3 and C9 (that is C4):
-//! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open, nobody waits for an item, no sender is put
-//!   off.
+//! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open, and nobody waits for an item. It leaves the
+//!   room of senders for whom others are put off.
 //! - [`State::take_fast`] takes an item while more than `fast_recv_above` are left: no waiter needs to hear of it.
 //! - [`State::wait_fast`] lets a receiver wait in an open, empty channel, and clears `fast_send`.
 //! - [`State::offer_to_waiting`] notifies exactly one receiver: as many have been notified as there are items, and nobody
 //!   waits until the channel is ready.
 //! - [`State::take_as_notified`] takes an item for a notified receiver: one item and one notified receiver fewer.
-//! - [`State::fill`] moves the buffer into the empty receiver batch while `fast_recv_above` is 0.
+//! - [`State::fill`] moves the buffer into the empty receiver batch, from which receives take no further than
+//!   `fast_recv_above` without a full step.
 //!
 //! # The receiver batch
 //! A full step has the batch's items in `batch_items`. A fast path has not, and reads only the batch's length, which
@@ -50,7 +51,7 @@ use std::task::Poll;
 /// The state of a channel. The fields that fast paths use come first; with the lock they fill one cache line.
 #[repr(C)]
 pub(super) struct State<T> {
-    /// A send needs no full step: nobody waits for an item, no sender is put off, and the channel is open.
+    /// A send that finds room needs no full step: nobody waits for an item, and the channel is open.
     fast_send: bool,
     /// Somebody waits until the channel is readable or writable.
     is_watched: bool,
@@ -58,7 +59,7 @@ pub(super) struct State<T> {
     /// A receive needs no full step while there are more items than this: no waiter for room or for the drain has
     /// to be notified, and no notified receiver loses an item for which others are put off.
     fast_recv_above: usize,
-    /// How many items the buffer may have beside the batch, as far as is known; it may be more.
+    /// How many items a send without a full step may leave in the buffer, as far as is known; it may be more.
     known_room: usize,
     buffer: ItemBuffer<T>,
     /// The items of the receiver batch, during a full step. They come before those of the buffer.
@@ -344,7 +345,7 @@ impl<T> State<T> {
             self.notify_senders(deferred);
         }
         let is_open = self.closed.is_none();
-        self.fast_send = is_open && self.receivers.waiting() == 0 && !self.senders.puts_off();
+        self.fast_send = is_open && self.receivers.waiting() == 0;
         self.fast_recv_above = if self.senders.waiting() > 0 {
             self.next_sender_notified_below()
         } else {
@@ -353,7 +354,7 @@ impl<T> State<T> {
         if self.receivers.puts_off() {
             self.fast_recv_above = self.fast_recv_above.max(self.receivers.notified());
         }
-        self.known_room = self.capacity - self.batch_items.len();
+        self.known_room = self.room_beside(self.batch_items.len());
         if !is_open {
             self.settle_drain(deferred);
         }
@@ -376,6 +377,16 @@ impl<T> State<T> {
         {
             deferred.wake_later(waker);
         }
+    }
+
+    /// How many items the buffer may have beside that many in the batch; without the room of notified senders for whom others are
+    /// put off.
+    fn room_beside(&self, batch_len: usize) -> usize {
+        let kept = match self.senders.puts_off() {
+            true => self.senders.notified(),
+            false => 0,
+        };
+        self.capacity.saturating_sub(batch_len + kept)
     }
 
     /// The number of items below which one more sender is notified. While there are items left, senders are notified

@@ -132,3 +132,22 @@ fn a_sender_that_was_notified_and_does_not_come_holds_up_one_place() {
         drop(idle);
     });
 }
+
+/// Of two senders that wait, the first is notified and does not come. The items behind move to the head, and the second
+/// one hears of its room when enough of these have been taken.
+#[test]
+fn a_sender_hears_of_what_leaves_a_head_that_was_filled_while_it_waited() {
+    check(|| {
+        let (sender, receiver) = channel::bounded(16);
+        (0..16).for_each(|n| sender.send_blocking(n).unwrap());
+        let mut idle = sender.send(16);
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(Pin::new(&mut idle).poll(&mut cx).is_pending());
+        let producer = beside(&sender, |sender| sender.send_blocking(17).unwrap());
+        (0..3).for_each(|n| assert_eq!(receiver.recv_blocking(), Ok(n)));
+        producer.join().unwrap();
+        let left: Vec<_> = std::iter::from_fn(|| receiver.try_recv().ok()).collect();
+        assert!(left.into_iter().eq((3..16).chain([17])));
+        drop(idle);
+    });
+}

@@ -166,18 +166,44 @@ const fn sending(item: u32) -> Sending<u32> {
     }
 }
 
-/// As [`with_late_receiver`], of a sender and the only place of a channel.
+/// As [`with_late_receiver`], of a sender and one place of a channel.
 fn with_late_sender(shared: &ChannelInner<u32>) -> Sending<u32> {
     let (mut late, waiter) = (sending(99), Arc::default());
-    assert_eq!(shared.try_send(0), Ok(()));
+    (0..shared.capacity).for_each(|_| assert_eq!(shared.try_send(0), Ok(())));
     assert!(poll_send(shared, &mut late, &waiter).is_pending());
-    for n in 0..20 {
-        assert_eq!(shared.try_recv(), Ok(n));
-        assert_eq!(shared.try_send(n + 1), Ok(()));
+    for _ in 0..20 {
+        assert_eq!(shared.try_recv(), Ok(0));
+        assert_eq!(shared.try_send(0), Ok(()));
         assert!(poll_send(shared, &mut late, &waiter).is_pending());
     }
-    assert_eq!(shared.try_recv(), Ok(20));
+    assert_eq!(shared.try_recv(), Ok(0));
     late
+}
+
+#[test]
+fn newcomers_have_the_room_that_a_late_sender_was_not_notified_of() {
+    for received_more in 0..3 {
+        let (shared, waiter) = (channel(4), Arc::default());
+        let mut late = with_late_sender(&shared);
+        (0..received_more).for_each(|_| assert_eq!(shared.try_recv(), Ok(0)));
+        for n in 0..received_more {
+            let sent = poll_send(&shared, &mut sending(n), &waiter);
+            assert_eq!(sent, Poll::Ready(Ok(())));
+        }
+        for polls in 1..9 {
+            assert!(poll_send(&shared, &mut sending(7), &waiter).is_pending());
+            assert_eq!(waiter.wakes(), polls, "who is put off is woken");
+        }
+        assert_eq!(poll_send(&shared, &mut late, &waiter), Poll::Ready(Ok(())));
+        assert_eq!(shared.try_send(8), Err(TrySendError::Full(8)));
+
+        let (shared, waiter) = (channel(4), Arc::default());
+        let mut late = with_late_sender(&shared);
+        (0..received_more).for_each(|_| assert_eq!(shared.try_recv(), Ok(0)));
+        let sent = (0..9).take_while(|n| shared.try_send(*n).is_ok());
+        assert_eq!(sent.count(), received_more as usize + 1, "all of it");
+        assert!(poll_send(&shared, &mut late, &waiter).is_pending());
+    }
 }
 
 #[test]

@@ -8,7 +8,8 @@ use crate::channel::{ItemBuffer, Offered, PollWaker, ReceiverBatch, Taken, Waite
 use std::task::Waker;
 
 impl<T> State<T> {
-    /// As [`offer`](Self::offer), but only if no receiver waits, and the item goes in or comes back.
+    /// As [`offer`](Self::offer), but only if no receiver waits, and the item goes in or comes back. The room of senders for whom
+    /// others are put off is left to a full step.
     #[inline]
     pub(in crate::channel) fn offer_fast(
         &mut self,
@@ -27,18 +28,24 @@ impl<T> State<T> {
         if !self.fast_send {
             return Offered::NeedsSlowPath(item);
         }
-        let may_wait = self.when_full == WhenFull::Wait && self.capacity > 0;
         match self.buffer.push_into(self.known_room, item) {
             Ok(()) => Offered::In,
-            Err(item) if may_wait => Offered::Full(item),
+            Err(item) if self.may_be_full() => Offered::Full(item),
             Err(item) => Offered::NeedsSlowPath(item),
         }
+    }
+
+    /// Whether there is no more room than is known, if all of it is used up, and a send waits for more. Not inlined, so that
+    /// sends that find room do not look.
+    #[inline(never)]
+    fn may_be_full(&self) -> bool {
+        self.when_full == WhenFull::Wait && self.capacity > 0 && !self.senders.puts_off()
     }
 
     /// As [`offer_fast`](Self::offer_fast), once the known room is used up: receivers may have taken items from the batch.
     #[inline(never)]
     fn offer_to_batch_room(&mut self, item: T, batch: &ReceiverBatch<T>) -> Offered<T> {
-        self.known_room = self.capacity.saturating_sub(batch.len());
+        self.known_room = self.room_beside(batch.len());
         self.offer_to_known_room(item)
     }
 
@@ -56,19 +63,19 @@ impl<T> State<T> {
         }
     }
 
-    /// Moves the buffer's items into the empty batch, if receivers may take all of them by fast receives.
+    /// Moves the buffer's items into the empty batch, if receivers may take them by fast receives.
     #[inline]
     pub(in crate::channel) fn fill(&mut self, batch: &ReceiverBatch<T>) {
         if self.capacity > 1
             && matches!(self.when_full, WhenFull::Wait | WhenFull::DropThis)
             && let ItemBuffer::Fifo(items) = &mut self.buffer
-            && self.fast_recv_above == 0
             && items.len() > 0
         {
-            self.known_room = self.capacity - items.len();
+            let moved = items.len();
             let mut guard = batch.lock();
             guard.swap(items);
-            guard.leave(0);
+            guard.leave(self.fast_recv_above);
+            self.known_room = self.room_beside(moved);
         }
     }
 
