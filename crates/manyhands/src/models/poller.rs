@@ -264,15 +264,15 @@ fn the_alarm_of_the_next_poller_is_not_cleared_with_that_of_the_last() {
 }
 
 #[test]
-fn the_thread_polls_after_the_last_worker_has_called_it() {
+fn the_thread_polls_after_the_last_worker_has_left_also_if_that_has_asked_it_to_stop() {
     check(|| {
         let tokio = Tokio::new();
         let thread = Tokio::stand_by(&tokio);
         let worker = Worker::new();
         worker.wake();
         worker.watch(&tokio, 5);
-        poller::call(&*tokio);
-        while tokio.poller.is_vacant() {
+        poller::stand_down(&*tokio);
+        while !tokio.poller.is_held_by_thread_that_stays() {
             tokio.has_come.park();
         }
         tokio.end(thread);

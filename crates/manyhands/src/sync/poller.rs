@@ -87,10 +87,22 @@ pub(crate) fn stand_by(driver: impl IoDriver, now: impl FnOnce() -> u64) -> Opti
     poller.wake_due(now())
 }
 
-/// Calls the stand-in thread, which polls unless there is a poller.
+/// Calls the stand-in thread, which polls when there is no poller.
 pub(crate) fn call(driver: impl IoDriver) {
     driver.poller().call();
     driver.unpark_thread();
+}
+
+/// Worker that will not poll again, or not soon: calls the stand-in thread, unless another worker polls, or the thread does and
+/// stays. One that was asked to stop leaves the driver to who asked, which may be the caller.
+pub(crate) fn stand_down(driver: impl IoDriver) {
+    // Acquire: as in `is_vacant`.
+    if matches!(
+        driver.poller().holder.load(Ordering::Acquire),
+        VACANT | ASKED
+    ) {
+        call(driver);
+    }
 }
 
 /// Worker: sleeps in the driver until it is woken, or until `alarm`; see [`Reactor::sleep`](crate::sync::Reactor).
@@ -193,6 +205,12 @@ impl Poller {
         matches!(self.holder.load(Ordering::Relaxed), THREAD | ASKED)
     }
 
+    /// Whether the thread polls, and was not asked to stop.
+    #[cfg(all(test, loom))]
+    pub(crate) fn is_held_by_thread_that_stays(&self) -> bool {
+        self.holder.load(Ordering::Acquire) == THREAD
+    }
+
     /// Worker: becomes the poller. `false` if there is one; if that is the thread, it wakes `sleeper` when it has
     /// stopped.
     fn take_as_worker(&self, sleeper: &'static dyn Sleeper) -> bool {
@@ -245,7 +263,7 @@ impl Poller {
         self.holder.store(VACANT, Ordering::Release);
     }
 
-    /// Asks the thread to poll unless there is a poller. The caller unparks the thread.
+    /// Asks the thread to poll, now or when it has stopped, unless there is another poller. The caller unparks the thread.
     fn call(&self) {
         // AcqRel: Release, so that the called thread sees the state as the caller left it. An exchange,
         // as in `take_if_called`, so that calls and answers are in one order.

@@ -129,6 +129,20 @@ fn sockets_outlive_the_runtime_that_opened_them() {
     assert!(accepted);
 }
 
+/// Their workers have asked tokio's thread to let them poll, and are gone when it has stopped.
+#[test]
+fn timers_fire_after_runtimes_that_end_while_their_workers_wait_for_the_driver() {
+    in_time(|| {
+        for _ in 0..500 {
+            let runtime = Runtime::builder().workers(1).tokio().build().unwrap();
+            runtime.install(|| task::run(|| ())).join().unwrap();
+            drop(runtime);
+            let sleeps = task::spawn(compat(async { sleep(Duration::from_micros(100)).await }));
+            task::block_on(sleeps).unwrap();
+        }
+    });
+}
+
 #[test]
 fn a_shutdown_drops_tasks_that_wait_for_sockets() {
     in_time(|| {

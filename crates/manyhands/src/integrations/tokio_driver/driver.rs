@@ -220,9 +220,7 @@ impl Reactor for Driver {
     }
 
     fn call_poller(&'static self) {
-        if self.poller.is_vacant() {
-            poller::call(self);
-        }
+        poller::stand_down(self);
     }
 }
 

@@ -37,8 +37,9 @@
 //!
 //! # What differs
 //! - `tokio::spawn` spawns on tokio's one thread, not on the workers, though a worker that is just falling asleep may run
-//!   the task until it first waits. Use [`task::spawn`](crate::task::spawn), and run no long work there: it delays all sockets.
-//!   While there are such tasks, that thread polls the sockets, and the workers do not.
+//!   the task until it first waits. Use [`task::spawn`](crate::task::spawn), and run no long work there, nor block: it delays all
+//!   sockets, and keeps that worker's place. While there are such tasks, that thread polls the sockets, and the workers do
+//!   not. Which runtime is the current one in such a task depends on the thread: name it by its [`Handle`](crate::Handle).
 //! - `tokio::task::spawn_blocking`, and what is built on it, such as `tokio::fs` and the lookup of names, uses
 //!   tokio's own pool of threads. [`task::run`](crate::task::run) uses this one.
 //! - `tokio::task::spawn_local` panics, because no task here is one of tokio's. `block_in_place` calls its closure and nothing
