@@ -64,9 +64,9 @@ impl CallsReport {
     /// What kept it from being faster.
     pub(crate) fn why(&self, report: &LoopReport) -> String {
         match report.verdict() {
-            Verdict::Stopped => String::from(
-                "It was stopped before its end: a call failed, or the loop was cancelled or dropped.",
-            ),
+            Verdict::Stopped => {
+                String::from("It was stopped: a call failed, or the loop was cancelled or dropped.")
+            }
             Verdict::TooShort => {
                 String::from("It was too short: beginning a call takes about as long.")
             }

@@ -20,8 +20,8 @@ pub struct LoopReport {
     /// How many items it had; of one over an iterator, how many it took from that, run or not; of an async loop, how many
     /// have ended.
     pub items: u64,
-    /// It was cancelled or stopped, a body has failed or panicked, or no more items were wanted, before its end. How many items
-    /// ran is then known by blocks only.
+    /// It was cancelled or stopped, a body has failed or panicked, or no more items were wanted, perhaps at its last item. How
+    /// many items ran is then known by blocks only.
     pub is_stopped: bool,
     /// It has panicked.
     pub has_panicked: bool,

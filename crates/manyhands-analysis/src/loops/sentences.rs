@@ -53,7 +53,7 @@ impl LoopReport {
                 String::from("It has panicked, so that it is not known how many of its items ran.")
             }
             Verdict::Stopped => String::from(
-                "It was stopped before its end: it was cancelled, a body failed, or no more items were wanted.",
+                "It was stopped: it was cancelled, a body failed, or no more items were wanted.",
             ),
             Verdict::TooShort => String::from(
                 "It was too short: another thread would hardly have begun before the end.",

@@ -48,8 +48,8 @@ pub enum Verdict {
     ConcurrencySet,
     /// The results of an async loop were taken slower than they came.
     ConsumerSlow,
-    /// It was stopped before its end, by a failure, a panic or a cancellation, or because no more items were wanted; or the async
-    /// loop was dropped.
+    /// It was stopped, by a failure, a panic or a cancellation, or because no more items were wanted; or the async loop was
+    /// dropped. Perhaps by its last item.
     Stopped,
 }
 

@@ -241,7 +241,7 @@ fn one_long_call_at_the_end_is_the_reason() {
 
 #[test]
 fn a_loop_that_fails_is_cancelled_or_is_dropped_was_stopped() {
-    let sentence = "It was stopped before its end";
+    let sentence = "It was stopped: ";
     let failed = report_of(|| {
         parallel::try_for_each_async(0..100_u64, |item| async move {
             sleep(10).await;

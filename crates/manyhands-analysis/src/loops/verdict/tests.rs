@@ -328,7 +328,7 @@ fn of_a_loop_that_was_stopped_no_more_items_are_said_to_have_run_than_may_have()
     assert_says(
         &some,
         Verdict::Stopped,
-        "It was stopped before its end: it was cancelled, a body failed, or no more items were wanted.",
+        "It was stopped: it was cancelled, a body failed, or no more items were wanted.",
     );
     begins(&some, "At most 200 of 1000 items ran in 100.0ms, in 20 ");
     // A runner was left in its last block.

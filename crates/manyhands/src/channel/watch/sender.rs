@@ -157,7 +157,7 @@ impl<T> Sender<T> {
         if !state.modifying.is_empty() && state.modifying.contains(&thread::current().id()) {
             // Before the panic hook, which may use the channel.
             drop(state);
-            panic!("a closure that modifies the value of a watch channel sent into the channel");
+            panic!("what modifies the value of a watch channel sent into the channel");
         }
         state
     }
