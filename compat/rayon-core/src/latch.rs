@@ -187,7 +187,7 @@ impl Latch {
 }
 
 /// Starts threads that the system has refused to manyhands, if it allows them now.
-fn retry_refused_threads() {
+pub(crate) fn retry_refused_threads() {
     // Each thread that enters a runtime does that.
     if let Some(runtime) = Handle::try_current() {
         drop(runtime.enter());

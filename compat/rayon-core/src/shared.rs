@@ -8,9 +8,9 @@
 //! until there are none, or for a slice of time, and leaves. So rayon's work and manyhands' tasks take turns, and
 //! a worker that blocks is replaced for both.
 //!
-//! A pool may be made of a worker, by `use_current_thread` in a task. That one has a slot for life, which is its current
-//! one in all its tasks. When it is called for work here, it serves that slot if it is one of this pool, and else takes
-//! one on top.
+//! Another pool may be made of a worker, by `use_current_thread` in a task. That one has a slot of that pool for life, which is
+//! its current one in all its tasks. When it is called for work here, it takes one on top. This pool itself takes no worker for
+//! life: all come to it anyway.
 //!
 //! Not here: what a thread runs in its slot (`worker.rs`).
 //!
@@ -20,7 +20,7 @@ use crate::ThreadPoolBuildError;
 use crate::registry::{Host, Registry};
 use crate::search::{FreeSlots, Search, Searched};
 use crate::settings::Settings;
-use crate::threads::take_current_thread;
+use crate::threads::{may_take_current_thread, take_current_thread};
 use crate::worker::{SlotGuard, WorkerThread};
 use manyhands::Runtime;
 use std::cell::RefCell;
@@ -42,7 +42,7 @@ pub(crate) struct SharedHost {
 pub(crate) struct LentSlot {
     host: &'static SharedHost,
     worker: &'static WorkerThread,
-    /// `None`: the thread has it for life.
+    /// `None` once it is given back.
     guard: Option<SlotGuard>,
 }
 
@@ -52,6 +52,8 @@ impl SharedHost {
         runtime: &'static Runtime,
         settings: Settings,
     ) -> Result<&'static Self, ThreadPoolBuildError> {
+        may_take_current_thread(&settings)?;
+        let takes_current = settings.uses_current_thread && runtime.worker_index().is_none();
         let chosen = settings.chosen_threads();
         let count = chosen.unwrap_or_else(|| runtime.workers());
         let host: &'static Self = Box::leak(Box::new(Self {
@@ -67,8 +69,8 @@ impl SharedHost {
         );
         host.registry.get_or_init(|| Box::leak(Box::new(registry)));
         for worker in workers {
-            if worker.index() == 0 && settings.uses_current_thread {
-                take_current_thread(worker)?;
+            if worker.index() == 0 && takes_current {
+                take_current_thread(worker);
             } else {
                 host.give_back(Box::leak(Box::new(worker)));
             }
@@ -129,16 +131,6 @@ impl SharedHost {
         Some(lent)
     }
 
-    /// The slot that the calling thread, which is in the middle of nothing, has here for life.
-    fn slot_for_life(&'static self) -> Option<LentSlot> {
-        let worker = WorkerThread::current_in(self.registry())?;
-        Some(LentSlot {
-            host: self,
-            worker,
-            guard: None,
-        })
-    }
-
     /// The slot where the calling thread is at home, else any free one if it is at home nowhere.
     fn take_any_slot(&'static self) -> Option<LentSlot> {
         if let Some(lent) = self.home().and_then(|home| self.take_slot(home)) {
@@ -180,7 +172,7 @@ impl Host for SharedHost {
         if let Some(call) = self.free.call(&**self.registry()) {
             self.run_on_runtime(move |host| {
                 // If no slot is free any more, the search ends here.
-                if let Some(lent) = host.slot_for_life().or_else(|| host.take_any_slot()) {
+                if let Some(lent) = host.take_any_slot() {
                     lent.serve(Some(call));
                 }
             });
@@ -211,7 +203,7 @@ impl LentSlot {
         let (registry, index) = (self.worker.registry(), self.worker.index());
         let is_first = || GREETED.with_borrow_mut(|greeted| greeted.insert(index));
         match &registry.handlers().start {
-            Some(handler) if self.guard.is_some() && is_first() => {
+            Some(handler) if is_first() => {
                 drop(search);
                 registry.handlers().catch_unwind(|| handler(index));
                 None
@@ -242,11 +234,7 @@ impl LentSlot {
 
 impl Drop for LentSlot {
     fn drop(&mut self) {
-        let Some(guard) = self.guard.take() else {
-            // Others come for what is left.
-            return drop(Search::begin(&**self.worker.registry()));
-        };
-        drop(guard);
+        drop(self.guard.take());
         let (host, index) = (self.host, self.worker.index());
         host.give_back(self.worker);
         if !host.registry().slot(index).broadcasts.is_empty() {

@@ -12,7 +12,8 @@ use std::sync::Arc;
 /// A pool with threads of its own. Made by [`ThreadPoolBuilder`](crate::ThreadPoolBuilder).
 ///
 /// # Dropping
-/// The threads end when they have run all that was spawned. Dropping does not wait for that.
+/// The threads end when they have run all that was spawned. Dropping does not wait for that. The thread that the pool was made
+/// of, if it is the one that drops it, is in no pool any more.
 ///
 /// # Examples
 /// ```
@@ -154,6 +155,7 @@ impl ThreadPool {
 impl Drop for ThreadPool {
     fn drop(&mut self) {
         self.registry.remove_user();
+        WorkerThread::leave_ended();
     }
 }
 

@@ -113,6 +113,7 @@ pub(crate) fn build<S: ThreadSpawn>(
     mut settings: Settings,
     mut spawn: S,
 ) -> Result<Arc<Registry>, ThreadPoolBuildError> {
+    may_take_current_thread(&settings)?;
     let count = settings.count_threads();
     let (registry, workers) = WorkerThread::of_new_pool(
         count,
@@ -125,7 +126,7 @@ pub(crate) fn build<S: ThreadSpawn>(
         let index = worker.index();
         let name = settings.name_of(index);
         if index == 0 && settings.uses_current_thread {
-            take_current_thread(worker)?;
+            take_current_thread(worker);
             registry.threads().note_started();
             continue;
         }
@@ -162,15 +163,20 @@ fn run(worker: &WorkerThread) {
     drop(guard);
 }
 
-/// Slots the calling thread for life.
-pub(crate) fn take_current_thread(worker: WorkerThread) -> Result<(), ThreadPoolBuildError> {
-    if WorkerThread::current().is_some() {
+/// Whether the calling thread may be taken into a new pool, if that is wanted.
+pub(crate) fn may_take_current_thread(settings: &Settings) -> Result<(), ThreadPoolBuildError> {
+    WorkerThread::leave_ended();
+    if settings.uses_current_thread && WorkerThread::current().is_some() {
         return Err(ThreadPoolBuildError::already_in_pool());
     }
+    Ok(())
+}
+
+/// Slots the calling thread, which has no slot, for life.
+pub(crate) fn take_current_thread(worker: WorkerThread) {
     let worker: &'static WorkerThread = Box::leak(Box::new(worker));
     // SAFETY: leaked, and given to nobody else.
     unsafe { SlotGuard::begin_for_life(worker) };
-    Ok(())
 }
 
 /// Ends a pool that could not be finished, be it by a panic.

@@ -20,7 +20,7 @@
 
 use crate::executions::{Execution, Link};
 use crate::job::{Awaited, JobRef};
-use crate::latch::{Latch, pause};
+use crate::latch::{Latch, pause, retry_refused_threads};
 use crate::search::Searched;
 use crate::sleep::State;
 use crate::sync::LOOKS;
@@ -173,6 +173,7 @@ impl WorkerThread {
         }
         let mut found = None;
         let mut alone = Some(registry.decide_alone());
+        let mut has_waited_long = false;
         if sleep.announce(&slot.state, before, State::Waiting) {
             // Once more: who pushes from now on sees the announcement.
             found = self.take_awaited(latch).or_else(|| self.find_part(latch));
@@ -183,6 +184,7 @@ impl WorkerThread {
                 drop(alone.take());
                 // A token says that somebody has woken this thread.
                 let has_token = manyhands::task::blocking(|| slot.parker.park(Some(PATIENCE)));
+                has_waited_long = !has_token;
                 alone = (is_work_stuck && !has_token).then(|| registry.decide_alone());
                 is_last_resort = alone.is_some() && self.no_other_runs();
             }
@@ -194,6 +196,9 @@ impl WorkerThread {
             }
         }
         latch.wake_up();
+        if has_waited_long && !registry.has_own_threads() {
+            retry_refused_threads();
+        }
         found
     }
 

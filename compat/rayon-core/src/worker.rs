@@ -160,6 +160,21 @@ impl WorkerThread {
         f()
     }
 
+    /// The calling thread has no slot for life any more, if the pool of that has ended, and the thread runs no job there.
+    pub(crate) fn leave_ended() {
+        let own = FOR_LIFE.get();
+        // SAFETY: null, or leaked.
+        if let Some(worker) = unsafe { own.as_ref() }
+            && worker.registry.has_ended()
+            && worker.place() == Place::lowest(worker.index)
+            && CURRENT.get() == own
+        {
+            worker.slot().set_thread(None);
+            CURRENT.set(ptr::null());
+            FOR_LIFE.set(ptr::null());
+        }
+    }
+
     /// The calling thread's, if its slot is in this pool.
     pub(crate) fn current_in(registry: &Registry) -> Option<&Self> {
         Self::current().filter(|worker| worker.registry.id() == registry.id())

@@ -23,6 +23,21 @@ fn seen_on_worker(own: &ThreadPool) -> Option<Vec<usize>> {
     Some(seen)
 }
 
+/// Whether a closure that a task spawns is run, after the pool that its worker was made part of was dropped: there, or elsewhere.
+fn runs_after_a_drop(is_dropped_there: bool) -> bool {
+    let build = || ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+    let made = task::run(move || {
+        let pool = build().build().unwrap();
+        (!is_dropped_there).then_some(pool)
+    });
+    drop(made.join().unwrap());
+    let (sender, ran) = mpsc::channel();
+    task::run(move || rayon::spawn(move || sender.send(rayon::current_num_threads()).unwrap()))
+        .join()
+        .unwrap();
+    ran.recv_timeout(DEADLINE) == Ok(SLOTS)
+}
+
 #[test]
 fn a_worker_that_a_pool_is_made_of_runs_work_of_the_global_one_too() {
     Runtime::builder().workers(1).build_default().unwrap();
@@ -30,6 +45,7 @@ fn a_worker_that_a_pool_is_made_of_runs_work_of_the_global_one_too() {
     global.unwrap();
     let (sender, ended) = mpsc::channel();
     std::thread::spawn(move || {
+        assert!([true, false].into_iter().all(runs_after_a_drop));
         let build = || ThreadPoolBuilder::new().num_threads(1).use_current_thread();
         let own = task::run(move || build().build().unwrap()).join().unwrap();
         let seen = std::iter::repeat_with(|| rayon::scope(|_| seen_on_worker(&own)));

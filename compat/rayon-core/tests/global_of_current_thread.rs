@@ -9,7 +9,7 @@ use std::time::Duration;
 const DEADLINE: Duration = Duration::from_secs(60);
 
 #[test]
-fn a_worker_that_the_global_pool_is_made_of_serves_it_in_its_slot() {
+fn a_worker_that_makes_the_global_pool_serves_all_of_its_slots_as_before() {
     Runtime::builder().workers(1).build_default().unwrap();
     let (sender, ended) = mpsc::channel();
     std::thread::spawn(move || {
@@ -17,13 +17,13 @@ fn a_worker_that_the_global_pool_is_made_of_serves_it_in_its_slot() {
         task::run(move || build().build_global().unwrap())
             .join()
             .unwrap();
-        let seen = rayon::scope(|_| {
-            // A part of this is for that worker only.
-            let indices = rayon::broadcast(|context| context.index());
-            (rayon::current_thread_index(), indices)
-        });
-        sender.send(seen).unwrap();
+        let indices = || rayon::broadcast(|context| context.index());
+        let outside = indices();
+        let inside = rayon::scope(|_| (rayon::current_thread_index() < Some(2), indices()));
+        let in_task = task::run(indices).join().unwrap();
+        sender.send((outside, inside, in_task)).unwrap();
     });
+    let all = vec![0, 1];
     let seen = ended.recv_timeout(DEADLINE).expect("ended in time");
-    assert_eq!(seen, (Some(0), vec![0, 1]));
+    assert_eq!(seen, (all.clone(), (true, all.clone()), all));
 }

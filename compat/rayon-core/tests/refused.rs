@@ -23,13 +23,13 @@ fn as_nobody(program: &str) -> Command {
     command
 }
 
-/// The child, without threads.
-fn start_child() -> Child {
+/// The child, without threads, which makes this call.
+fn start_child(call: &str) -> Child {
     as_nobody("prlimit")
         .arg("--nproc=0:4096")
         .arg(env::current_exe().unwrap())
         .args(["--exact", "child", "--nocapture", "--test-threads=1"])
-        .env(CHILD, "1")
+        .env(CHILD, call)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -38,6 +38,15 @@ fn start_child() -> Child {
 
 #[test]
 fn a_call_goes_on_when_threads_are_allowed_again() {
+    goes_on("join");
+}
+
+#[test]
+fn a_broadcast_of_a_thread_of_the_pool_goes_on_when_others_are_allowed_again() {
+    goes_on("broadcast");
+}
+
+fn goes_on(call: &str) {
     if !as_nobody("prlimit")
         .output()
         .is_ok_and(|ran| ran.status.success())
@@ -45,7 +54,7 @@ fn a_call_goes_on_when_threads_are_allowed_again() {
         let _ = writeln!(io::stderr(), "\nSKIPPED: this needs root, and `prlimit`");
         return;
     }
-    let mut child = start_child();
+    let mut child = start_child(call);
     let (say, heard) = mpsc::channel();
     let output = BufReader::new(child.stdout.take().unwrap());
     let lines = output.lines().map_while(Result::ok);
@@ -67,15 +76,23 @@ fn a_call_goes_on_when_threads_are_allowed_again() {
 /// The child's part; nothing where it is run as a test.
 #[test]
 fn child() {
-    if env::var_os(CHILD).is_none() {
+    let Ok(call) = env::var(CHILD) else {
         return;
-    }
+    };
     assert!(thread::Builder::new().spawn(|| ()).is_err());
-    // A thread is called for this. Until it comes, no other one is called.
-    rayon::spawn(|| ());
-    say("REFUSED");
-    io::stdin().read_line(&mut String::new()).unwrap();
-    assert_eq!(rayon::join(|| 1, || 2), (1, 2));
+    if call == "join" {
+        // A thread is called for this. Until it comes, no other one is called.
+        rayon::spawn(|| ());
+        say("REFUSED");
+        io::stdin().read_line(&mut String::new()).unwrap();
+        assert_eq!(rayon::join(|| 1, || 2), (1, 2));
+    } else {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2);
+        pool.use_current_thread().build_global().unwrap();
+        say("REFUSED");
+        // Waits from before threads are allowed until after.
+        assert_eq!(rayon::broadcast(|context| context.index()), [0, 1]);
+    }
     say("ENDED");
 }
 
