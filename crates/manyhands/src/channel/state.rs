@@ -20,8 +20,8 @@
 //!
 //! # Fast paths (`state/fast.rs`)
 //! A fast path does not end in `settle`, and must keep C1 to C3 and C9 (that is C4):
-//! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open, and nobody waits for an item. It leaves the
-//!   room of senders for whom others are put off.
+//! - [`State::offer_fast`] puts an item in where `fast_send` allows it to any: the channel is open, nobody waits for an item, no
+//!   sender is put off. [`State::offer_in_poll`] does also where one is, and leaves the room of those for whom it is.
 //! - [`State::take_fast`] takes an item while more than `fast_recv_above` are left: no waiter needs to hear of it.
 //! - [`State::wait_fast`] lets a receiver wait in an open, empty channel, and clears `fast_send`.
 //! - [`State::offer_to_waiting`] notifies exactly one receiver: as many have been notified as there are items, and nobody
@@ -51,8 +51,7 @@ use std::task::Poll;
 /// The state of a channel. The fields that fast paths use come first; with the lock they fill one cache line.
 #[repr(C)]
 pub(super) struct State<T> {
-    /// A send that finds room needs no full step: nobody waits for an item, and the channel is open.
-    fast_send: bool,
+    fast_send: FastSend,
     /// Somebody waits until the channel is readable or writable.
     is_watched: bool,
     when_full: WhenFull,
@@ -77,6 +76,16 @@ pub(super) struct State<T> {
     pub(super) receiver_count: usize,
 }
 
+/// Which sends need no full step, if there is room.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FastSend {
+    /// None: somebody waits for an item, or the channel is closed.
+    None,
+    /// Those of tasks: senders are put off for others.
+    InPoll,
+    Any,
+}
+
 /// The items that nobody will receive: those of the receivers' batch, and those behind them.
 type Unreceived<T> = (Ring<T>, ItemBuffer<T>);
 
@@ -89,7 +98,7 @@ impl<T> State<T> {
             when_full => when_full,
         };
         Self {
-            fast_send: true,
+            fast_send: FastSend::Any,
             is_watched: false,
             when_full,
             fast_recv_above: 0,
@@ -345,7 +354,13 @@ impl<T> State<T> {
             self.notify_senders(deferred);
         }
         let is_open = self.closed.is_none();
-        self.fast_send = is_open && self.receivers.waiting() == 0;
+        self.fast_send = if !is_open || self.receivers.waiting() > 0 {
+            FastSend::None
+        } else if self.senders.puts_off() {
+            FastSend::InPoll
+        } else {
+            FastSend::Any
+        };
         self.fast_recv_above = if self.senders.waiting() > 0 {
             self.next_sender_notified_below()
         } else {

@@ -115,7 +115,7 @@ impl<T> ChannelInner<T> {
         let item = sending.item.take();
         let mut state = self.state.lock_patiently();
         if let Some(item) = item {
-            match state.offer_fast(item, &self.batch) {
+            match state.offer_in_poll(item, &self.batch) {
                 Offered::In => return Poll::Ready(Ok(())),
                 Offered::Full(item) | Offered::NeedsSlowPath(item) => sending.item = Some(item),
             }

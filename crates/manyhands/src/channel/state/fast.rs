@@ -3,13 +3,12 @@
 //! The comment of `state.rs` says what each demands and why (C4). What finds that it may not go on gives the item back,
 //! and its caller takes a full step.
 
-use crate::channel::state::State;
+use crate::channel::state::{FastSend, State};
 use crate::channel::{ItemBuffer, Offered, PollWaker, ReceiverBatch, Taken, WaiterKey, WhenFull};
 use std::task::Waker;
 
 impl<T> State<T> {
-    /// As [`offer`](Self::offer), but only if no receiver waits, and the item goes in or comes back. The room of senders for whom
-    /// others are put off is left to a full step.
+    /// As [`offer`](Self::offer), but only if no receiver waits and no sender is put off, and the item goes in or comes back.
     #[inline]
     pub(in crate::channel) fn offer_fast(
         &mut self,
@@ -25,28 +24,50 @@ impl<T> State<T> {
     /// As [`offer_fast`](Self::offer_fast), but does not check whether receivers have taken items from the batch.
     #[inline]
     pub(in crate::channel) fn offer_to_known_room(&mut self, item: T) -> Offered<T> {
-        if !self.fast_send {
+        if self.fast_send != FastSend::Any {
             return Offered::NeedsSlowPath(item);
         }
+        let may_wait = self.may_wait_for_room();
         match self.buffer.push_into(self.known_room, item) {
             Ok(()) => Offered::In,
-            Err(item) if self.may_be_full() => Offered::Full(item),
+            Err(item) if may_wait => Offered::Full(item),
             Err(item) => Offered::NeedsSlowPath(item),
         }
     }
 
-    /// Whether there is no more room than is known, if all of it is used up, and a send waits for more. Not inlined, so that
-    /// sends that find room do not look.
-    #[inline(never)]
-    fn may_be_full(&self) -> bool {
-        self.when_full == WhenFull::Wait && self.capacity > 0 && !self.senders.puts_off()
+    /// As [`offer_fast`](Self::offer_fast) of a task, which may go beside senders for whom others are put off, and leaves their
+    /// room. Threads that did would mostly make them come too late again.
+    #[inline]
+    pub(in crate::channel) fn offer_in_poll(
+        &mut self,
+        item: T,
+        batch: &ReceiverBatch<T>,
+    ) -> Offered<T> {
+        if self.fast_send == FastSend::None {
+            return Offered::NeedsSlowPath(item);
+        }
+        match self.buffer.push_into(self.known_room, item) {
+            Ok(()) => Offered::In,
+            Err(item) => self.offer_to_batch_room(item, batch),
+        }
     }
 
-    /// As [`offer_fast`](Self::offer_fast), once the known room is used up: receivers may have taken items from the batch.
+    /// The same once the known room is used up: receivers may have taken items from the batch.
     #[inline(never)]
     fn offer_to_batch_room(&mut self, item: T, batch: &ReceiverBatch<T>) -> Offered<T> {
         self.known_room = self.room_beside(batch.len());
-        self.offer_to_known_room(item)
+        let may_wait = self.fast_send == FastSend::Any && self.may_wait_for_room();
+        match self.buffer.push_into(self.known_room, item) {
+            Ok(()) => Offered::In,
+            Err(item) if may_wait => Offered::Full(item),
+            Err(item) => Offered::NeedsSlowPath(item),
+        }
+    }
+
+    /// Whether a send that finds no room waits.
+    #[inline]
+    fn may_wait_for_room(&self) -> bool {
+        self.when_full == WhenFull::Wait && self.capacity > 0
     }
 
     /// As [`take`](Self::take), but only if there is an item whose removal nobody has to be notified of, or if the
@@ -56,7 +77,7 @@ impl<T> State<T> {
         if self.buffer.len() > self.fast_recv_above {
             let first = self.buffer.pop_first();
             first.map_or(Taken::NeedsSlowPath, Taken::Item)
-        } else if self.buffer.len() == 0 && self.fast_send && self.capacity > 0 {
+        } else if self.buffer.len() == 0 && self.fast_send != FastSend::None && self.capacity > 0 {
             Taken::Empty
         } else {
             Taken::NeedsSlowPath
@@ -101,7 +122,9 @@ impl<T> State<T> {
         }
         self.buffer.push(item);
         let receiver = self.receivers.notify_first();
-        self.fast_send = self.receivers.waiting() == 0;
+        if self.receivers.waiting() == 0 {
+            self.fast_send = FastSend::Any;
+        }
         Ok(receiver.expect("a receiver waits"))
     }
 
@@ -112,7 +135,7 @@ impl<T> State<T> {
             return None;
         }
         let key = self.receivers.join(by.keep(), None);
-        self.fast_send = false;
+        self.fast_send = FastSend::None;
         Some(key)
     }
 

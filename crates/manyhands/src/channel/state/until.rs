@@ -2,7 +2,7 @@
 //!
 //! All of them are notified together, and take nothing from anybody (C9).
 
-use crate::channel::state::State;
+use crate::channel::state::{FastSend, State};
 use crate::channel::{CloseReason, DeferredWakes, PollWaker, Until, WaitList, WaiterKey, WhenFull};
 use std::task::Poll;
 
@@ -77,7 +77,9 @@ impl<T> State<T> {
         }
         let for_items = self.list_of(Until::Readable).waiting() > 0;
         let for_room = self.list_of(Until::Writable).waiting() > 0;
-        self.fast_send &= !for_items;
+        if for_items {
+            self.fast_send = FastSend::None;
+        }
         if for_room {
             self.fast_recv_above = usize::MAX;
         }
