@@ -145,8 +145,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// Takes the calling thread into the pool, with index 0 and for life. It runs the pool's work only while it
     /// waits for some, or yields to it.
     ///
-    /// A worker of manyhands, whose task calls this, still runs work of the global pool between its tasks. It has an index
-    /// of the global pool then; methods of its own pool find it there all the same.
+    /// Not a worker of manyhands' default runtime, whose task calls this: it would be in the pool in all later tasks, too. Such a
+    /// pool has a thread of its own more, and the global one is served by that worker as ever.
     pub fn use_current_thread(mut self) -> Self {
         self.settings.uses_current_thread = true;
         self

@@ -76,7 +76,6 @@ fn build<S: ThreadSpawn>(mut settings: Settings, spawn: S) -> Result<Global, Thr
 
 /// The calling thread's pool, else the global one.
 pub(crate) fn current() -> Arc<Registry> {
-    WorkerThread::leave_ended();
     match WorkerThread::current() {
         Some(worker) => Arc::clone(worker.registry()),
         None => Arc::clone(registry()),

@@ -1,7 +1,7 @@
 //! What a pool is built from.
 
 use crate::handlers::Handlers;
-use manyhands::Runtime;
+use manyhands::{Handle, Runtime};
 use std::env;
 use std::thread;
 
@@ -18,6 +18,14 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// Whether the pool takes the calling thread in, for life. Not a worker of manyhands' default runtime: that has other
+    /// tasks later, which would be in the pool with it.
+    pub(crate) fn takes_current_thread(&self) -> bool {
+        let is_worker = || Runtime::default_runtime().worker_index().is_some();
+        // A thread without a runtime is no worker, and makes none by this.
+        self.uses_current_thread && !(Handle::try_current().is_some() && is_worker())
+    }
+
     /// The number of threads that was asked for, here or in the environment.
     pub(crate) fn chosen_threads(&self) -> Option<usize> {
         let number_in = |name| env::var(name).ok()?.parse::<usize>().ok();

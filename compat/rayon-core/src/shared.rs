@@ -8,10 +8,6 @@
 //! until there are none, or for a slice of time, and leaves. So rayon's work and manyhands' tasks take turns, and
 //! a worker that blocks is replaced for both.
 //!
-//! Another pool may be made of a worker, by `use_current_thread` in a task. That one has a slot of that pool for life, which is
-//! its current one in all its tasks. When it is called for work here, it takes one on top. This pool itself takes no worker for
-//! life: all come to it anyway.
-//!
 //! Not here: what a thread runs in its slot (`worker.rs`).
 //!
 //! Unsafe: the threads' halves of free slots are kept as pointers.
@@ -53,7 +49,7 @@ impl SharedHost {
         settings: Settings,
     ) -> Result<&'static Self, ThreadPoolBuildError> {
         may_take_current_thread(&settings)?;
-        let takes_current = settings.uses_current_thread && runtime.worker_index().is_none();
+        let takes_current = settings.takes_current_thread();
         let chosen = settings.chosen_threads();
         let count = chosen.unwrap_or_else(|| runtime.workers());
         let host: &'static Self = Box::leak(Box::new(Self {
@@ -149,6 +145,9 @@ impl SharedHost {
     }
 
     fn take_slot(&'static self, index: usize) -> Option<LentSlot> {
+        if WorkerThread::current().is_some() {
+            return None;
+        }
         let worker = self.free.take(index, self.registry().sleep())?;
         // SAFETY: leaked, and now the calling thread's alone.
         let worker: &'static WorkerThread = unsafe { worker.as_ref() };

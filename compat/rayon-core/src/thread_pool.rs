@@ -12,8 +12,7 @@ use std::sync::Arc;
 /// A pool with threads of its own. Made by [`ThreadPoolBuilder`](crate::ThreadPoolBuilder).
 ///
 /// # Dropping
-/// The threads end when they have run all that was spawned. Dropping does not wait for that. The thread that the pool was made
-/// of, if it is the one that drops it, is in no pool any more.
+/// The threads end when they have run all that was spawned. Dropping does not wait for that.
 ///
 /// # Examples
 /// ```
@@ -27,12 +26,6 @@ pub struct ThreadPool {
 }
 
 impl ThreadPool {
-    /// Calls `f` as a thread of this pool, if the calling one was taken into it for life, though it may be lent to another one
-    /// just now: no other thread would run what it waits for here.
-    fn here<R>(&self, f: impl FnOnce(&Arc<Registry>) -> R) -> R {
-        WorkerThread::in_slot_for_life(&self.registry, || f(&self.registry))
-    }
-
     /// Runs `op` on a thread of this pool, and waits. What `op` calls uses this pool.
     ///
     /// # Panics
@@ -42,7 +35,7 @@ impl ThreadPool {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        self.here(|registry| call::in_pool(registry, |_, _| op()))
+        call::in_pool(&self.registry, |_, _| op())
     }
 
     /// As [`broadcast`](crate::broadcast()), in this pool.
@@ -51,7 +44,7 @@ impl ThreadPool {
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
         R: Send,
     {
-        self.here(|registry| broadcast_in(op, registry))
+        broadcast_in(op, &self.registry)
     }
 
     /// The number of threads.
@@ -63,13 +56,13 @@ impl ThreadPool {
     /// The index of the calling thread, if it is one of this pool.
     #[inline]
     pub fn current_thread_index(&self) -> Option<usize> {
-        self.here(|registry| WorkerThread::current_in(registry).map(WorkerThread::index))
+        WorkerThread::current_in(&self.registry).map(WorkerThread::index)
     }
 
     /// Whether the calling thread has spawned what still waits, if it is one of this pool.
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
-        self.here(|registry| WorkerThread::current_in(registry).map(WorkerThread::has_pending))
+        WorkerThread::current_in(&self.registry).map(WorkerThread::has_pending)
     }
 
     /// As [`join`](crate::join()), in this pool.
@@ -106,7 +99,7 @@ impl ThreadPool {
     where
         OP: FnOnce(&Scope<'scope>) -> R,
     {
-        self.here(|registry| in_place_scope_in(registry, op))
+        in_place_scope_in(&self.registry, op)
     }
 
     /// As [`in_place_scope_fifo`](crate::in_place_scope_fifo()); closures run in this pool.
@@ -114,7 +107,7 @@ impl ThreadPool {
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,
     {
-        self.here(|registry| in_place_scope_fifo_in(registry, op))
+        in_place_scope_fifo_in(&self.registry, op)
     }
 
     /// As [`spawn`](crate::spawn()), in this pool.
@@ -122,7 +115,7 @@ impl ThreadPool {
     where
         OP: FnOnce() + Send + 'static,
     {
-        self.here(|registry| spawn_in(op, registry));
+        spawn_in(op, &self.registry);
     }
 
     /// As [`spawn_fifo`](crate::spawn_fifo()), in this pool.
@@ -130,7 +123,7 @@ impl ThreadPool {
     where
         OP: FnOnce() + Send + 'static,
     {
-        self.here(|registry| spawn_fifo_in(op, registry));
+        spawn_fifo_in(op, &self.registry);
     }
 
     /// As [`spawn_broadcast`](crate::spawn_broadcast()), in this pool.
@@ -138,24 +131,23 @@ impl ThreadPool {
     where
         OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
     {
-        self.here(|registry| spawn_broadcast_in(op, registry));
+        spawn_broadcast_in(op, &self.registry);
     }
 
     /// As [`yield_now`](crate::yield_now()), if the calling thread is one of this pool.
     pub fn yield_now(&self) -> Option<Yield> {
-        self.here(|registry| WorkerThread::current_in(registry).map(WorkerThread::yield_now))
+        WorkerThread::current_in(&self.registry).map(WorkerThread::yield_now)
     }
 
     /// As [`yield_local`](crate::yield_local()), if the calling thread is one of this pool.
     pub fn yield_local(&self) -> Option<Yield> {
-        self.here(|registry| WorkerThread::current_in(registry).map(WorkerThread::yield_local))
+        WorkerThread::current_in(&self.registry).map(WorkerThread::yield_local)
     }
 }
 
 impl Drop for ThreadPool {
     fn drop(&mut self) {
         self.registry.remove_user();
-        WorkerThread::leave_ended();
     }
 }
 

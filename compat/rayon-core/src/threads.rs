@@ -125,7 +125,7 @@ pub(crate) fn build<S: ThreadSpawn>(
     for worker in workers {
         let index = worker.index();
         let name = settings.name_of(index);
-        if index == 0 && settings.uses_current_thread {
+        if index == 0 && settings.takes_current_thread() {
             take_current_thread(worker);
             registry.threads().note_started();
             continue;
@@ -165,7 +165,6 @@ fn run(worker: &WorkerThread) {
 
 /// Whether the calling thread may be taken into a new pool, if that is wanted.
 pub(crate) fn may_take_current_thread(settings: &Settings) -> Result<(), ThreadPoolBuildError> {
-    WorkerThread::leave_ended();
     if settings.uses_current_thread && WorkerThread::current().is_some() {
         return Err(ThreadPoolBuildError::already_in_pool());
     }
@@ -176,7 +175,7 @@ pub(crate) fn may_take_current_thread(settings: &Settings) -> Result<(), ThreadP
 pub(crate) fn take_current_thread(worker: WorkerThread) {
     let worker: &'static WorkerThread = Box::leak(Box::new(worker));
     // SAFETY: leaked, and given to nobody else.
-    unsafe { SlotGuard::begin_for_life(worker) };
+    mem::forget(unsafe { SlotGuard::begin(worker) });
 }
 
 /// Ends a pool that could not be finished, be it by a panic.

@@ -18,7 +18,6 @@ use crate::slot::Slot;
 use crate::sync::{Deque, SEARCHES};
 use manyhands_system::thread_state::{ThreadName, current_thread};
 use std::cell::{Cell, RefCell};
-use std::mem;
 use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,57 +44,24 @@ pub(crate) struct WorkerThread {
 
 thread_local! {
     static CURRENT: Cell<*const WorkerThread> = const { Cell::new(ptr::null()) };
-    /// The one that it has for life.
-    static FOR_LIFE: Cell<*const WorkerThread> = const { Cell::new(ptr::null()) };
     static THREAD: ThreadName = current_thread();
 }
 
-/// Makes a slot of the calling thread its current one until this is dropped; then it is again the one from before.
-struct CurrentGuard {
-    before: *const WorkerThread,
-}
-
-impl CurrentGuard {
-    fn begin(worker: *const WorkerThread) -> Self {
-        let before = CURRENT.replace(worker);
-        Self { before }
-    }
-}
-
-impl Drop for CurrentGuard {
-    fn drop(&mut self) {
-        CURRENT.set(self.before);
-    }
-}
-
 /// A thread's time in a slot.
-pub(crate) struct SlotGuard {
-    _current: CurrentGuard,
-}
+pub(crate) struct SlotGuard(());
 
 impl SlotGuard {
-    /// The calling thread takes the slot of `worker`, on top of one that it has for life, if any.
+    /// The calling thread, which has no slot, takes that of `worker`.
     ///
     /// # Safety
-    /// `worker` lives, and is no other thread's, until the guard is dropped, on this thread, newer ones before
-    /// older ones.
+    /// `worker` lives, and is no other thread's, until the guard is dropped, on this thread.
     pub(crate) unsafe fn begin(worker: *const WorkerThread) -> Self {
-        debug_assert_eq!(CURRENT.get(), FOR_LIFE.get(), "a thread has one for a time");
-        let current = CurrentGuard::begin(worker);
+        debug_assert!(CURRENT.get().is_null(), "a thread has one slot");
+        CURRENT.set(worker);
         // SAFETY: alive by the caller's promise.
         let slot = unsafe { &*worker }.slot();
         slot.set_thread(Some(THREAD.with(|name| *name)));
-        Self { _current: current }
-    }
-
-    /// The calling thread, which has no slot, takes that of `worker` for life.
-    ///
-    /// # Safety
-    /// `worker` is no other thread's.
-    pub(crate) unsafe fn begin_for_life(worker: &'static WorkerThread) {
-        // SAFETY: as promised.
-        mem::forget(unsafe { Self::begin(worker) });
-        FOR_LIFE.set(worker);
+        Self(())
     }
 }
 
@@ -104,6 +70,7 @@ impl Drop for SlotGuard {
         if let Some(worker) = WorkerThread::current() {
             worker.slot().set_thread(None);
         }
+        CURRENT.set(ptr::null());
     }
 }
 
@@ -148,31 +115,6 @@ impl WorkerThread {
         // SAFETY: null, or alive while the thread is in its slot. What is called here returns before that ends, because
         // a slot is left only by the frame that took it.
         unsafe { CURRENT.get().as_ref() }
-    }
-
-    /// Calls `f`. If the calling thread has a slot of this pool for life, that is its current one meanwhile, even if it has
-    /// taken one of another pool on top.
-    pub(crate) fn in_slot_for_life<R>(registry: &Registry, f: impl FnOnce() -> R) -> R {
-        let own = FOR_LIFE.get();
-        // SAFETY: null, or leaked.
-        let own_pool = unsafe { own.as_ref() }.map(|own| own.registry.id());
-        let _current = (own_pool == Some(registry.id())).then(|| CurrentGuard::begin(own));
-        f()
-    }
-
-    /// The calling thread has no slot for life any more, if the pool of that has ended, and the thread runs no job there.
-    pub(crate) fn leave_ended() {
-        let own = FOR_LIFE.get();
-        // SAFETY: null, or leaked.
-        if let Some(worker) = unsafe { own.as_ref() }
-            && worker.registry.has_ended()
-            && worker.place() == Place::lowest(worker.index)
-            && CURRENT.get() == own
-        {
-            worker.slot().set_thread(None);
-            CURRENT.set(ptr::null());
-            FOR_LIFE.set(ptr::null());
-        }
     }
 
     /// The calling thread's, if its slot is in this pool.
