@@ -85,6 +85,7 @@ impl Simulation {
         let signal = Arc::new(Signal::default());
         let waker = Waker::from(Arc::clone(&signal));
         signal.raise();
+        budget::begin_simulation();
         loop {
             match simulator.turn(signal.is_raised()) {
                 Turn::Other => {}

@@ -7,8 +7,10 @@
 //!
 //! A future that is polled after the one that has used the budget up must get its turn, too: a task that waits for the
 //! first of several would otherwise never hear of a cancellation beside a channel that is always full. So each refusal
-//! allows one operation more, which is another future's, because the refused one is pending now. There are only some
-//! of these in one poll, as a task that waits in a loop for either of two such futures asks the refused one again.
+//! allows an operation more, which is another future's, because the refused one is pending now. A third one may need what that
+//! uses up, and is not refused, as it waits for something else then: so from poll to poll a refusal allows one operation, two,
+//! four, eight, and one again. There are only some of these in one poll, as a task that waits in a loop for either of two such
+//! futures asks the refused one again.
 //!
 //! The budget is counted in operations, and in time: a task that computes long between two operations yields
 //! sooner. It is given in stages, each as long as those before it together. The clock is read only between two of them, from
@@ -36,6 +38,8 @@ crate::sync::thread_local! {
     static SPENT_QUICKLY: Cell<bool> = const { Cell::new(false) };
     /// How often the current poll was refused an operation.
     static REFUSALS: Cell<i32> = const { Cell::new(0) };
+    /// How many operations each of these allows, as a power of two.
+    static ALLOWED: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The right to do one operation now.
@@ -90,7 +94,7 @@ fn poll_beyond(context: &Context<'_>) -> Poll<Permit> {
     }
     // All is spent: the next operation is one that a refusal has allowed, or it is refused.
     let beyond = -LEFT.get();
-    if beyond < 2 * REFUSALS.get() && beyond < HALVES_BEYOND {
+    if beyond < (2 * REFUSALS.get()) << ALLOWED.get() && beyond < HALVES_BEYOND {
         return Poll::Ready(Permit(()));
     }
     put_off(context);
@@ -108,7 +112,10 @@ fn put_off(context: &Context<'_>) {
     SPENT_QUICKLY.set(ticks_since_first() < clock::ticks_in(NANOS_QUICK));
     let refusals = REFUSALS.get() + 1;
     REFUSALS.set(refusals);
-    if refusals == REFUSALS_MAX {
+    if refusals == 1 {
+        ALLOWED.set((ALLOWED.get() + 1) % ALLOWED_TURNS);
+    }
+    if refusals >= REFUSALS_MAX {
         // For the rest of this poll.
         begin_stage(UNLIMITED, i32::MAX);
     }
@@ -143,10 +150,18 @@ pub(crate) fn unlimited<R>(poll: impl FnOnce() -> R) -> R {
 
 fn with<R>(stage_end: i32, left: i32, poll: impl FnOnce() -> R) -> R {
     // The budget of the poll underneath.
-    let before = (STAGE_END.get(), LEFT.get());
+    let before = (STAGE_END.get(), LEFT.get(), REFUSALS.get());
     begin_stage(stage_end, left);
-    let _restore = OnDrop(|| begin_stage(before.0, before.1));
+    let _restore = OnDrop(|| {
+        begin_stage(before.0, before.1);
+        REFUSALS.set(before.2);
+    });
     poll()
+}
+
+/// A simulation begins on this thread: what its polls may do must not depend on what the thread has done before.
+pub(crate) fn begin_simulation() {
+    ALLOWED.set(0);
 }
 
 /// Whether the current poll has taken too long, after `halves` halves of operations.
@@ -179,6 +194,8 @@ const UNLIMITED: i32 = i32::MAX;
 const REFUSALS_MAX: i32 = 10_000;
 /// Enough to share the price of a turn through the queue, few enough to last some ten microseconds.
 const HALVES_PER_POLL: i32 = 2 * 128;
+/// The numbers of operations that a refusal allows by turns: 1, 2, 4, 8.
+const ALLOWED_TURNS: u32 = 4;
 /// A poll ends no later after this. Room for as many futures that always find something to do as are in one task.
 const HALVES_BEYOND: i32 = HALVES_PER_POLL / 8;
 /// Halves of operations before the clock is read.

@@ -134,9 +134,16 @@ async fn beside_busy<T>(first: impl Future<Output = ()>, second: impl Future<Out
 
 /// Waits without end for what is over already.
 async fn wait_for_the_past() {
+    loop {
+        wait_for_the_past_often(1_000).await;
+    }
+}
+
+/// Waits so often for what is over already.
+async fn wait_for_the_past_often(times: usize) {
     let (completer, completion) = task::completion();
     completer.complete(());
-    loop {
+    for _ in 0..times {
         completion.clone().await.unwrap();
     }
 }
@@ -180,6 +187,17 @@ fn what_is_ready_gets_its_turn_beside_a_future_that_always_is() {
             };
             source.cancel();
             beside_busy(three_busy, token.cancelled()).await;
+            // One between them does what the refusal of the first allows, and is not refused itself.
+            for operations in 1..8 {
+                let paced = async {
+                    loop {
+                        wait_for_the_past_often(operations).await;
+                        task::yield_now().await;
+                    }
+                };
+                let both = beside_busy(wait_for_the_past(), paced);
+                beside_busy(both, token.cancelled()).await;
+            }
         });
         beside.join().unwrap();
     });
@@ -198,6 +216,25 @@ fn what_is_ready_gets_its_turn_beside_a_future_that_always_is_where_a_thread_wai
         let changed = task::block_on(beside_busy(wait_for_the_past(), receiver.changed()));
         assert_eq!(changed.as_deref(), Ok(&1));
         assert_eq!(change.join().unwrap(), Ok(()));
+        // The budget of what waits inside is another one.
+        let waits_inside = poll_fn(|_| {
+            task::block_on(wait_for_the_past_often(8));
+            Poll::Pending
+        });
+        let both = beside_busy(wait_for_the_past(), waits_inside);
+        let soon = time::sleep(Duration::from_millis(1));
+        task::block_on(beside_busy(both, soon));
+    });
+}
+
+#[test]
+fn executors_inside_of_each_other_get_on_when_all_is_spent() {
+    on_runtime(1, |_runtime| {
+        task::block_on(async {
+            wait_for_the_past_often(100).await;
+            task::block_on(async { pollster::block_on(wait_for_the_past_often(1_000)) });
+            pollster::block_on(wait_for_the_past_often(1_000));
+        });
     });
 }
 
