@@ -1,6 +1,8 @@
 //! What a pool is built from.
 
+use crate::ThreadPoolBuildError;
 use crate::handlers::Handlers;
+use crate::worker::WorkerThread;
 use manyhands::{Handle, Runtime};
 use std::env;
 use std::thread;
@@ -18,12 +20,18 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Whether the pool takes the calling thread in, for life. Not a worker of manyhands' default runtime: that has other
-    /// tasks later, which would be in the pool with it.
-    pub(crate) fn takes_current_thread(&self) -> bool {
+    /// Whether the pool takes the calling thread in, for life; an error if that is in one. A worker of manyhands' default runtime
+    /// is taken into none: it has other tasks later, which would be in the pool with it.
+    pub(crate) fn takes_current_thread(&self) -> Result<bool, ThreadPoolBuildError> {
+        if !self.uses_current_thread {
+            return Ok(false);
+        }
+        if WorkerThread::current().is_some() {
+            return Err(ThreadPoolBuildError::already_in_pool());
+        }
         let is_worker = || Runtime::default_runtime().worker_index().is_some();
         // A thread without a runtime is no worker, and makes none by this.
-        self.uses_current_thread && !(Handle::try_current().is_some() && is_worker())
+        Ok(!(Handle::try_current().is_some() && is_worker()))
     }
 
     /// The number of threads that was asked for, here or in the environment.

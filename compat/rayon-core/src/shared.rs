@@ -16,7 +16,7 @@ use crate::ThreadPoolBuildError;
 use crate::registry::{Host, Registry};
 use crate::search::{FreeSlots, Search, Searched};
 use crate::settings::Settings;
-use crate::threads::{may_take_current_thread, take_current_thread};
+use crate::threads::take_current_thread;
 use crate::worker::{SlotGuard, WorkerThread};
 use manyhands::Runtime;
 use std::cell::RefCell;
@@ -48,8 +48,7 @@ impl SharedHost {
         runtime: &'static Runtime,
         settings: Settings,
     ) -> Result<&'static Self, ThreadPoolBuildError> {
-        may_take_current_thread(&settings)?;
-        let takes_current = settings.takes_current_thread();
+        let takes_current = settings.takes_current_thread()?;
         let chosen = settings.chosen_threads();
         let count = chosen.unwrap_or_else(|| runtime.workers());
         let host: &'static Self = Box::leak(Box::new(Self {

@@ -113,7 +113,7 @@ pub(crate) fn build<S: ThreadSpawn>(
     mut settings: Settings,
     mut spawn: S,
 ) -> Result<Arc<Registry>, ThreadPoolBuildError> {
-    may_take_current_thread(&settings)?;
+    let takes_current = settings.takes_current_thread()?;
     let count = settings.count_threads();
     let (registry, workers) = WorkerThread::of_new_pool(
         count,
@@ -125,7 +125,7 @@ pub(crate) fn build<S: ThreadSpawn>(
     for worker in workers {
         let index = worker.index();
         let name = settings.name_of(index);
-        if index == 0 && settings.takes_current_thread() {
+        if index == 0 && takes_current {
             take_current_thread(worker);
             registry.threads().note_started();
             continue;
@@ -161,14 +161,6 @@ fn run(worker: &WorkerThread) {
         handlers.catch_unwind(|| handler(index));
     }
     drop(guard);
-}
-
-/// Whether the calling thread may be taken into a new pool, if that is wanted.
-pub(crate) fn may_take_current_thread(settings: &Settings) -> Result<(), ThreadPoolBuildError> {
-    if settings.uses_current_thread && WorkerThread::current().is_some() {
-        return Err(ThreadPoolBuildError::already_in_pool());
-    }
-    Ok(())
 }
 
 /// Slots the calling thread, which has no slot, for life.
