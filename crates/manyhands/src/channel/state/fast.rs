@@ -27,12 +27,7 @@ impl<T> State<T> {
         if self.fast_send != FastSend::Any {
             return Offered::NeedsSlowPath(item);
         }
-        let may_wait = self.may_wait_for_room();
-        match self.buffer.push_into(self.known_room, item) {
-            Ok(()) => Offered::In,
-            Err(item) if may_wait => Offered::Full(item),
-            Err(item) => Offered::NeedsSlowPath(item),
-        }
+        self.push_to_known_room(item)
     }
 
     /// As [`offer_fast`](Self::offer_fast) of a task, which may go beside senders for whom others are put off, and leaves their
@@ -56,18 +51,19 @@ impl<T> State<T> {
     #[inline(never)]
     fn offer_to_batch_room(&mut self, item: T, batch: &ReceiverBatch<T>) -> Offered<T> {
         self.known_room = self.room_beside(batch.len());
-        let may_wait = self.fast_send == FastSend::Any && self.may_wait_for_room();
-        match self.buffer.push_into(self.known_room, item) {
-            Ok(()) => Offered::In,
-            Err(item) if may_wait => Offered::Full(item),
-            Err(item) => Offered::NeedsSlowPath(item),
-        }
+        self.push_to_known_room(item)
     }
 
-    /// Whether a send that finds no room waits.
+    /// The channel is full if there is no room, a send waits for that, and none is put off.
     #[inline]
-    fn may_wait_for_room(&self) -> bool {
-        self.when_full == WhenFull::Wait && self.capacity > 0
+    fn push_to_known_room(&mut self, item: T) -> Offered<T> {
+        let may_wait = self.when_full == WhenFull::Wait && self.capacity > 0;
+        let is_full = may_wait && self.fast_send == FastSend::Any;
+        match self.buffer.push_into(self.known_room, item) {
+            Ok(()) => Offered::In,
+            Err(item) if is_full => Offered::Full(item),
+            Err(item) => Offered::NeedsSlowPath(item),
+        }
     }
 
     /// As [`take`](Self::take), but only if there is an item whose removal nobody has to be notified of, or if the
