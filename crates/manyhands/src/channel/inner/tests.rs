@@ -169,14 +169,16 @@ const fn sending(item: u32) -> Sending<u32> {
 /// As [`with_late_receiver`], of a sender and one place of a channel.
 fn with_late_sender(shared: &ChannelInner<u32>) -> Sending<u32> {
     let (mut late, waiter) = (sending(99), Arc::default());
-    (0..shared.capacity).for_each(|_| assert_eq!(shared.try_send(0), Ok(())));
+    let mut items = 0..;
+    let mut send_next = || shared.try_send(items.next().expect("there are more"));
+    (0..shared.capacity).for_each(|_| assert_eq!(send_next(), Ok(())));
     assert!(poll_send(shared, &mut late, &waiter).is_pending());
-    for _ in 0..20 {
-        assert_eq!(shared.try_recv(), Ok(0));
-        assert_eq!(shared.try_send(0), Ok(()));
+    for n in 0..20 {
+        assert_eq!(shared.try_recv(), Ok(n));
+        assert_eq!(send_next(), Ok(()));
         assert!(poll_send(shared, &mut late, &waiter).is_pending());
     }
-    assert_eq!(shared.try_recv(), Ok(0));
+    assert_eq!(shared.try_recv(), Ok(20));
     late
 }
 
@@ -185,7 +187,7 @@ fn newcomers_have_the_room_that_a_late_sender_was_not_notified_of() {
     for received_more in 0..3 {
         let (shared, waiter) = (channel(4), Arc::default());
         let mut late = with_late_sender(&shared);
-        (0..received_more).for_each(|_| assert_eq!(shared.try_recv(), Ok(0)));
+        (0..received_more).for_each(|n| assert_eq!(shared.try_recv(), Ok(21 + n)));
         for n in 0..received_more {
             let sent = poll_send(&shared, &mut sending(n), &waiter);
             assert_eq!(sent, Poll::Ready(Ok(())));
@@ -199,7 +201,7 @@ fn newcomers_have_the_room_that_a_late_sender_was_not_notified_of() {
 
         let (shared, waiter) = (channel(4), Arc::default());
         let mut late = with_late_sender(&shared);
-        (0..received_more).for_each(|_| assert_eq!(shared.try_recv(), Ok(0)));
+        (0..received_more).for_each(|n| assert_eq!(shared.try_recv(), Ok(21 + n)));
         let sent = (0..9).take_while(|n| shared.try_send(*n).is_ok());
         assert_eq!(sent.count(), received_more as usize + 1, "all of it");
         assert!(poll_send(&shared, &mut late, &waiter).is_pending());
